@@ -30,7 +30,7 @@ demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
 
 check: ## what to run while you work: formatting, vet, and the tests of all that has changed
-	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
+	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w:" $$unformatted; exit 1; fi
 	go vet ./... && go vet -tags e2e ./e2e
 	@! git status --porcelain | grep -qE '_(windows|darwin|linux|unix|other)(_test)?\.go$$' || { GOOS=windows go vet ./... && GOOS=darwin go vet ./...; }
 	go test $(SHORT) -timeout 20m ./...
@@ -47,7 +47,7 @@ e2e: ## tests with the real droid, in a network namespace without network
 	go test -tags e2e $(SHORT) -count=1 -timeout 60m ./e2e
 
 lint: ## what check looks at, and staticcheck, other systems, workflows, scripts, vulnerabilities, commits
-	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
+	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w:" $$unformatted; exit 1; fi
 	go vet ./... && go vet -tags e2e ./e2e
 	go run $(STATICCHECK) ./...
 	cd scripts/release && export GOWORK=off && go vet ./... && go run $(STATICCHECK) ./...

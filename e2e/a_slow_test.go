@@ -9,8 +9,7 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// Tests start in the order of the files' names. This one does next to nothing for minutes, so
-// it comes first: 0.225 repeats a call that fails for 200 s.
+// Tests start in the order of the files' names. This one mostly waits for minutes, so it is first: 0.225 repeats a failed call for 200 s.
 func TestModelFails(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("go", modelserver.Step{Status: 500})

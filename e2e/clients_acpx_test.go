@@ -17,8 +17,8 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// acpx is the command line client from npm, with the agent's wire recorded. A process of
-// its own keeps the agent of a session between the commands.
+// acpx is the command line client from npm, with the agent's messages recorded. A separate process keeps the agent of a session between the
+// commands.
 type acpx struct {
 	home home
 	env  []string
@@ -50,25 +50,24 @@ func (a acpx) start(t *testing.T, args ...string) (wait func() string) {
 	}
 }
 
-// run runs acpx and returns what it printed. What it exits with is its own affair.
+// run runs acpx and returns its output. Its exit code is ignored.
 func (a acpx) run(t *testing.T, args ...string) string {
 	t.Helper()
 	return a.start(t, args...)()
 }
 
-// leave ends the process that keeps the agent, as a logout does. Neither that, nor an
-// agent, nor droid is left.
+// leave ends the process that keeps the agent, as a logout does. Neither that, nor an agent, nor droid must remain.
 func (a acpx) leave(t *testing.T) {
 	t.Helper()
 	for _, p := range a.home.processes(t) {
 		if strings.Contains(p.command, programs.ACPX) {
-			_ = syscall.Kill(p.pid, syscall.SIGTERM) // it may be gone by itself
+			_ = syscall.Kill(p.pid, syscall.SIGTERM) // it may have exited by itself
 		}
 	}
 	a.home.awaitNoneLeft(t, leavingLimit, func(process) bool { return true })
 }
 
-// end ends acpx, and checks what the agents said.
+// end ends acpx, and checks the agents' messages.
 func (a acpx) end(t *testing.T) {
 	t.Helper()
 	a.leave(t)
@@ -111,7 +110,7 @@ func TestClientACPX(t *testing.T) {
 		step("load", func(t *testing.T) {
 			a.leave(t)
 			before := len(a.wire.runs(t))
-			read := a.run(t, "sessions", "read") // acpx keeps a record of its own
+			read := a.run(t, "sessions", "read") // acpx keeps its own record
 			for _, text := range []string{"remember the word", longText(), "touch allowed", "It is there.", "sleep well", "Still here."} {
 				require.Contains(t, read, text)
 			}

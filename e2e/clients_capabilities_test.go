@@ -13,8 +13,8 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// capabilitySets are the two ends of what clients declare. All that the agent says in
-// these tests is held against what its client declared (acptest.Conversation).
+// capabilitySets are the two extremes of client declarations. All of the agent's messages in these tests are checked against the client's
+// declaration (acptest.Conversation).
 var capabilitySets = map[string]map[string]any{
 	"none": {},
 	"all": {
@@ -25,14 +25,12 @@ var capabilitySets = map[string]map[string]any{
 		"elicitation": map[string]any{"form": map[string]any{}, "url": map[string]any{}},
 		"plan":        map[string]any{}, "subagents": map[string]any{},
 		"_meta": map[string]any{"terminal_output": true, "terminal-auth": true},
-		// fs is another thing: with it the agent reads and writes the editor's files,
-		// see files_test.go.
+		// fs is tested separately: with it the agent reads and writes the editor's files, see files_test.go.
 	},
 }
 
-// A client that declares everything and one that declares nothing have the same
-// conversation, each in what it declared: text, an edit, a command, a plan, a question and
-// a model that fails at first.
+// A client that declares everything and one that declares nothing have the same conversation, each within its declaration: text, an edit, a
+// command, a plan, a question and a model that fails at first.
 func TestCapabilitySets(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		questionModel(model, "ask")
@@ -69,7 +67,7 @@ func TestCapabilitySets(t *testing.T) {
 	})
 }
 
-// transcriptOfAll is all that the agent wrote, a line a message.
+// transcriptOfAll returns everything the agent wrote, one message per line.
 func (c *client) transcriptOfAll() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,8 +78,8 @@ func (c *client) transcriptOfAll() string {
 	return b.String()
 }
 
-// strictError is what Toad 0.6.18 does not take though the schema does: raw input
-// and output that are no objects, and a diff without the key oldText.
+// strictError returns an error for what Toad 0.6.18 rejects although the schema allows it: raw input and output that are not objects, and a
+// diff without the key oldText.
 func strictError(raw string) error {
 	type call struct {
 		RawInput, RawOutput, Content json.RawMessage
@@ -90,7 +88,7 @@ func strictError(raw string) error {
 		Params struct{ Update, ToolCall call }
 	}
 	if json.Unmarshal([]byte(raw), &m) != nil {
-		return nil // others look at that
+		return nil // others are checked elsewhere
 	}
 	for _, c := range []call{m.Params.Update, m.Params.ToolCall} {
 		if len(c.RawInput) > 0 && c.RawInput[0] != '{' || len(c.RawOutput) > 0 && c.RawOutput[0] != '{' {

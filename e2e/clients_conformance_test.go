@@ -16,24 +16,23 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// The requirements of the conformance kit of ACP (agentclientprotocol/acp-tck, v1) by its
-// ids, with what the suites of acpx 0.19 ("acpx:", profile acp-core-v1) and dart_acp
-// ("dart:") ask beyond it. The checks are our own. Where a suite and this agent differ, says
-// tells why.
+// requirement is a requirement of ACP's conformance kit (agentclientprotocol/acp-tck, v1), by ID, or an additional one of the suites of
+// acpx 0.19 ("acpx:", profile acp-core-v1) and dart_acp ("dart:"). The checks are ours. If a suite and this agent differ, says explains
+// why.
 //
-// Not here: ACP-AUTH-003, a login that succeeds (TestLogin*), and ACP-AUTH-004, as there is no
-// logout; dart's optional.fs.* and required.fs.absolute-paths (TestEdit*, the client there checks paths) and
-// optional.terminals.*: droid runs commands itself, so this agent asks for no terminal.
+// Omitted: ACP-AUTH-003, a successful login (TestLogin*), and ACP-AUTH-004, since there is no logout; dart's optional.fs.* and
+// required.fs.absolute-paths (TestEdit*, whose client checks paths) and optional.terminals.*: droid runs commands itself, so this agent
+// requests no terminal.
 type requirement struct {
 	id    string
 	says  string
 	check func(t *testing.T, k *kit)
 }
 
-// quiet is how long nothing may come where nothing must come.
+// quiet is how long to wait for the absence of a message.
 const quiet = time.Second
 
-// kit is a client that declares nothing and has no name, with one session.
+// kit is a client without declarations and name, with one session.
 type kit struct {
 	session
 	h       home
@@ -70,7 +69,7 @@ type configOption struct {
 	}
 }
 
-// values are those that an option may have.
+// values returns the allowed values of an option.
 func (o configOption) values() (values []any) {
 	for _, v := range o.Options {
 		if v.Options == nil {
@@ -100,12 +99,12 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// bare are the params of initialize of a client that declares nothing.
+// bare returns the params of initialize of a client that declares nothing.
 func bare(version int) map[string]any {
 	return map[string]any{"protocolVersion": version, "clientCapabilities": map[string]any{}}
 }
 
-// opens opens a session and returns its id.
+// opens opens a session and returns its ID.
 func (k *kit) opens(t *testing.T) string {
 	k.mustCall("session/new", k.params(nil), &k.created)
 	require.NotEmpty(t, k.created.SessionID)
@@ -120,14 +119,14 @@ func (k *kit) params(more map[string]any) map[string]any {
 	return p
 }
 
-// named are params with the session's id.
+// named returns params with the session's ID.
 func (k *kit) named(more map[string]any) map[string]any {
 	p := k.params(more)
 	p["sessionId"] = k.id
 	return p
 }
 
-// says prompts with these blocks and returns the stop reason.
+// says sends a prompt of these blocks and returns the stop reason.
 func (k *kit) says(t *testing.T, meta map[string]any, blocks ...any) string {
 	var result struct{ StopReason string }
 	k.mustCall("session/prompt", map[string]any{"sessionId": k.id, "prompt": append([]any{text("hello")}, blocks...), "_meta": meta}, &result)
@@ -137,14 +136,14 @@ func (k *kit) says(t *testing.T, meta map[string]any, blocks ...any) string {
 
 func text(s string) map[string]any { return map[string]any{"type": "text", "text": s} }
 
-// since are the lines from number from on.
+// since returns the lines from number from on.
 func (k *kit) since(from int) []line {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return append([]line(nil), k.lines[from:]...)
 }
 
-// nothing checks that no line comes for a while that ok accepts.
+// nothing checks that for a while no line comes that ok accepts.
 func (k *kit) nothing(t *testing.T, from int, ok func(line) bool) {
 	time.Sleep(quiet)
 	for _, l := range k.since(from) {
@@ -159,8 +158,7 @@ func (k *kit) tells(l line) bool {
 	return l.Method == "session/update" && strings.Contains(string(l.Params), `"`+k.id+`"`)
 }
 
-// loaded loads the session. The updates that came before the response are
-// returned; none must come after it.
+// loaded loads the session. It returns the updates before the response; none must follow it.
 func (k *kit) loaded(t *testing.T) (result json.RawMessage, before []update) {
 	from := k.seen()
 	number, l := k.response(k.request("session/load", k.named(nil)), turnLimit)
@@ -183,7 +181,7 @@ func (k *kit) refused(t *testing.T, code int, method string, params any) {
 	require.Equal(t, code, err.Code, "%s: %v", method, err)
 }
 
-// another is a client with an agent of its own.
+// another returns a client with another agent.
 func (k *kit) another(t *testing.T, initialize map[string]any) (*client, initialized) {
 	c := startAgent(t, newHome(t, k.h.version, k.model.URL()))
 	var result initialized
@@ -191,7 +189,7 @@ func (k *kit) another(t *testing.T, initialize map[string]any) (*client, initial
 	return c, result
 }
 
-const nobodysSession = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+const unknownSession = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 
 var requirements = []requirement{
 	{"ACP-JSONRPC-001", "A response has the id of its request, number or string.", func(t *testing.T, k *kit) {
@@ -323,7 +321,7 @@ var requirements = []requirement{
 		require.JSONEq(t, `{"sessions":[]}`, string(result))
 	}},
 	{"ACP-DELETE-001", "session/delete succeeds, also for what is not there (ACP-DELETE-002).", func(t *testing.T, k *kit) {
-		for _, id := range []string{k.opens(t), "kit-never-created", nobodysSession} {
+		for _, id := range []string{k.opens(t), "kit-never-created", unknownSession} {
 			result, err := k.call("session/delete", map[string]any{"sessionId": id})
 			require.Nil(t, err)
 			require.JSONEq(t, `{}`, string(result))
@@ -394,7 +392,7 @@ var requirements = []requirement{
 	{"ACP-INFO-PARSE-001", "A line that is no JSON is answered so, and the connection goes on.", func(t *testing.T, k *kit) { k.lost(t, "{nothing", codeParse) }},
 	{"ACP-INFO-INVALIDREQ-001", "JSON that is no message is not answered, as two that answer each other's answers never end, and the connection goes on.", func(t *testing.T, k *kit) { k.lost(t, `{"foo":"bar"}`, 0) }},
 	{"ACP-INFO-UNKNOWNSESSION-001", "A session that nobody made is an error. acpx: errors.unknown_session.", func(t *testing.T, k *kit) {
-		k.refused(t, codeSession, "session/prompt", map[string]any{"sessionId": nobodysSession, "prompt": []any{text("hello")}})
+		k.refused(t, codeSession, "session/prompt", map[string]any{"sessionId": unknownSession, "prompt": []any{text("hello")}})
 	}},
 	{"ACP-ERROR-001", "An error's message is one line.", func(t *testing.T, k *kit) {
 		errs := 0
@@ -430,8 +428,7 @@ var requirements = []requirement{
 	}},
 }
 
-// lost sends a line that is no message. It is answered by an error of this code without an
-// id, 0 for by nothing.
+// lost sends an invalid line. It must be answered by an error of this code without an ID, or not at all for 0.
 func (k *kit) lost(t *testing.T, raw string, code int) {
 	from := k.seen()
 	_, err := k.stdin.Write([]byte(raw + "\n"))
@@ -446,10 +443,10 @@ func (k *kit) lost(t *testing.T, raw string, code int) {
 	k.goesOn()
 }
 
-// goesOn checks that the connection works.
+// goesOn checks that the connection still works.
 func (k *kit) goesOn() { k.mustCall("session/list", map[string]any{}, nil) }
 
-// schemaError is what the client found against a line, as a copy of the conversation would.
+// schemaError returns the error that the client found in a line, by repeating the conversation.
 func (k *kit) schemaError() error {
 	if k.t.Failed() {
 		return errors.New("see above")
@@ -457,7 +454,7 @@ func (k *kit) schemaError() error {
 	return nil
 }
 
-// kinds are those of updates.
+// kinds returns the kinds of updates.
 func kinds(updates []update) (kinds []string) {
 	for _, u := range updates {
 		kinds = append(kinds, u.SessionUpdate)
@@ -465,7 +462,7 @@ func kinds(updates []update) (kinds []string) {
 	return kinds
 }
 
-// raw is all that a turn told.
+// raw returns all updates of a turn.
 func (e ending) raw() string {
 	var b strings.Builder
 	for _, u := range e.Updates {

@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// TestClientExamples runs what docs/programs.md shows: its block of code, and the program that it links to.
+// TestClientExamples runs the examples of docs/programs.md: its code block, and the program that it links to.
 func TestClientExamples(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

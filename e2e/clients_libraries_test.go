@@ -21,11 +21,10 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// event is what a client of testdata/clients shows: one line of its stdout.
+// event is one line of output of a client in testdata/clients.
 type event struct{ Event, ID, Text, Title, Status string }
 
-// libraryClient is a client of testdata/clients that runs, and through it an agent
-// whose wire is recorded.
+// libraryClient is a running client of testdata/clients, with an agent whose messages are recorded.
 type libraryClient struct {
 	t      *testing.T // of the step that runs
 	cmd    *exec.Cmd
@@ -48,7 +47,7 @@ func startClient(t *testing.T, h home, command []string) *libraryClient {
 	return startClientOn(t, h, wire, env, slices.Concat(command, []string{agent, "--droid", h.droid}))
 }
 
-// startClientOn runs a client whose agent's wire is recorded by somebody.
+// startClientOn runs a client whose agent's messages are recorded elsewhere.
 func startClientOn(t *testing.T, h home, wire recording, env, command []string) *libraryClient {
 	t.Helper()
 	c := &libraryClient{t: t, stderr: &bytes.Buffer{}, exited: make(chan struct{}), wire: wire, changed: make(chan struct{})}
@@ -86,8 +85,7 @@ func (c *libraryClient) note(change func()) {
 	c.changed = make(chan struct{})
 }
 
-// end closes the client's stdin and checks that it, the agent and droid end well, and
-// that the client had nothing to complain about.
+// end closes the client's stdin and checks that it, the agent and droid exit cleanly, and that the client reported no errors.
 func (c *libraryClient) end(h home) {
 	c.t.Helper()
 	_ = c.stdin.Close()
@@ -122,15 +120,15 @@ func (c *libraryClient) do(command string, fields map[string]string) {
 	require.NoError(c.t, err)
 }
 
-// seen are the events from number from on.
+// seen returns the events from number from on.
 func (c *libraryClient) seen(from int) []event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.events[from:])
 }
 
-// await waits for an event of a kind among those from number from on, and returns the
-// events up to it. The limit leaves time for a droid that starts while others do.
+// await waits for an event of a kind, from number from on, and returns the events up to it. The limit allows for a droid that starts while
+// others do.
 func (c *libraryClient) await(kind string, from int) []event {
 	c.t.Helper()
 	timeout := time.After(2 * turnLimit)
@@ -155,7 +153,7 @@ func (c *libraryClient) await(kind string, from int) []event {
 	}
 }
 
-// kill ends the client as the system does.
+// kill kills the client.
 func (c *libraryClient) kill() {
 	c.t.Helper()
 	c.killed = true
@@ -163,7 +161,7 @@ func (c *libraryClient) kill() {
 	<-c.exited
 }
 
-// awaitText waits until the agent has said a text, and returns all that it said.
+// awaitText waits until the agent has sent a text, and returns all of its text.
 func (c *libraryClient) awaitText(text string) string {
 	c.t.Helper()
 	for {
@@ -201,8 +199,8 @@ func (c *libraryClient) turn(text, permit string) []event {
 	return c.await("stop", c.begin(text, permit))
 }
 
-// shown is a conversation as a person reads it: what each side said, and the last title
-// and status of each tool, where it first appeared.
+// shown returns a conversation as a person reads it: the text of each side, and the last title and status of each tool, at its first
+// appearance.
 func shown(events []event) []string {
 	var out []string
 	tools := map[string]*event{}
@@ -241,8 +239,8 @@ func shown(events []event) []string {
 	return out
 }
 
-// withoutDialogs leaves out what the agent says only for a decision, to clients that may
-// not show the content of a permission request. No history has it.
+// withoutDialogs omits text that the agent sends only for a decision, to clients that may not show the content of a permission request. No
+// history has it.
 func withoutDialogs(events []event) []event {
 	return slices.DeleteFunc(slices.Clone(events), func(e event) bool {
 		text := strings.TrimSpace(e.Text)
@@ -250,7 +248,7 @@ func withoutDialogs(events []event) []event {
 	})
 }
 
-// textOf is all text of one side.
+// textOf returns all text of one side.
 func textOf(who string, events []event) string {
 	var b strings.Builder
 	for _, e := range events {
@@ -261,7 +259,7 @@ func textOf(who string, events []event) string {
 	return b.String()
 }
 
-// tail is the end of what the agent said, for a failed test.
+// tail returns the end of the agent's output, for a failed test.
 func (r recording) tail(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -272,7 +270,7 @@ func (r recording) tail(t *testing.T) string {
 	return b.String()
 }
 
-// stops are the stop reasons that the agent gave, by its wire.
+// stops returns the agent's recorded stop reasons.
 func (r recording) stops(t *testing.T) (reasons []string) {
 	t.Helper()
 	for _, l := range r.lines(t, fromAgent) {
@@ -334,8 +332,7 @@ func longText() string {
 	return b.String() + "is TANGERINE."
 }
 
-// scriptSteps makes the model answer the prompts of the steps that each client goes
-// through.
+// scriptSteps sets the model's answers to the prompts of the steps that each client executes.
 func scriptSteps(model *modelserver.Server) {
 	model.On("remember", modelserver.Step{Thinking: "A word. ", Text: longText(), Delay: 2 * time.Millisecond})
 	for _, name := range []string{"allowed", "refused"} {
@@ -407,7 +404,7 @@ func stepsOf(t *testing.T, model *modelserver.Server, h home, start func() *libr
 	})
 }
 
-// checkWire holds what the agent said against the schema, where it is recorded.
+// checkWire checks the agent's messages against the schema, if they are recorded.
 func (c *libraryClient) checkWire() {
 	c.t.Helper()
 	if c.wire.dir != "" {

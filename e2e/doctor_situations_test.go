@@ -26,21 +26,21 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// situation is something that is wrong, or is not, and what the doctor says of it.
+// situation is a state of the system, faulty or not, and the doctor's report on it.
 type situation struct {
 	prepare func(t *testing.T, h home)
-	old     bool   // an old droid is asked, too
+	old     bool   // an old droid is tested, too
 	fails   string // the name of the check that fails, "" for none
 	says    string // in the words of the table, in one line
-	// heals does what a remedy says that is no command; nil where there is none.
+	// heals follows a remedy that is not a command; nil if there is none.
 	heals func(t *testing.T, h home, screen string)
-	well  bool // afterwards nothing fails
+	well  bool // nothing fails afterwards
 }
 
-// Commands stand between backticks, in one line.
+// Commands are in backticks, on one line.
 var printedCommand = regexp.MustCompile("`([^`\n-][^`\n]*)`")
 
-// at is how the place of something in a file is told.
+// at matches a position in a file.
 var at = regexp.MustCompile(`line (\d+), column (\d+)`)
 
 func (h home) setUp(t *testing.T, text string) {
@@ -48,7 +48,7 @@ func (h home) setUp(t *testing.T, text string) {
 	require.NoError(t, os.WriteFile(filepath.Join(h.dir, ".factory", "settings.json"), []byte(text), 0o600))
 }
 
-// replaceAt replaces a text that stands where the doctor says.
+// replaceAt replaces a text at the position that the doctor reports.
 func replaceAt(t *testing.T, file, screen, old, with string) {
 	t.Helper()
 	m := at.FindStringSubmatch(inOneLine(screen))
@@ -65,7 +65,7 @@ func replaceAt(t *testing.T, file, screen, old, with string) {
 	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600))
 }
 
-// situations are those in which somebody may ask the doctor.
+// situations are the states in which a user may run the doctor.
 func situations(url string) map[string]situation {
 	model := `{"model": "scripted", "displayName": "Scripted", "provider": "generic-chat-completion-api", "apiKey": "k", "baseUrl": "` + url + `"}`
 	return map[string]situation{
@@ -105,8 +105,7 @@ func situations(url string) map[string]situation {
 	}
 }
 
-// TestDoctorSituations: in each the doctor names one cause, its lines fit the terminal, and
-// what it says to do helps.
+// In each situation the doctor names one cause, its lines fit the terminal, and its remedy helps.
 func TestDoctorSituations(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, base home) {
 		for name, s := range situations(model.URL()) {
@@ -127,10 +126,10 @@ func TestDoctorSituations(t *testing.T) {
 					s.heals(t, h, screen)
 				}
 				for _, m := range printedCommand.FindAllStringSubmatch(screen, -1) {
-					h.typed(t, m[1])
+					h.runPrinted(t, m[1])
 				}
 				if s.well && s.fails != "" {
-					healed, code := h.asked(t, 80)
+					healed, code := h.doctorUnprivileged(t, 80)
 					require.Zero(t, code, healed)
 				}
 			})
@@ -138,8 +137,7 @@ func TestDoctorSituations(t *testing.T) {
 	})
 }
 
-// tools puts what printed commands need beside droid-acp: npm, which installs droid, and
-// sudo, both scripts.
+// tools provides what printed commands need: droid-acp, npm, which installs droid, and sudo, the latter two as scripts.
 func (h home) tools(t *testing.T) {
 	t.Helper()
 	bin := filepath.Join(h.dir, "..", "bin") // readable where the home is not
@@ -159,22 +157,22 @@ func (h home) tools(t *testing.T) {
 	h.env[1] = "PATH=" + bin
 }
 
-// asked runs the doctor without root's right to read and write everything.
-func (h home) asked(t *testing.T, columns int, args ...string) (screen string, code int) {
+// doctorUnprivileged runs the doctor without root's right to read and write everything.
+func (h home) doctorUnprivileged(t *testing.T, columns int, args ...string) (screen string, code int) {
 	t.Helper()
 	cmd := exec.Command(programs.Agent, append([]string{"doctor"}, args...)...)
 	cmd.Env, cmd.Dir = append(h.env, fmt.Sprintf("COLUMNS=%d", columns), "PWD="+h.work), h.work
 	if _, err := os.Stat(h.work); err != nil {
 		cmd.Dir = "/"
 	}
-	out, err := asNobody(cmd)
+	out, err := unprivileged(cmd)
 	var exit *exec.ExitError
 	require.True(t, err == nil || errors.As(err, &exit), err)
 	return out, cmd.ProcessState.ExitCode()
 }
 
-// asNobody runs a command without root's rights to read, write and give away everything.
-func asNobody(cmd *exec.Cmd) (output string, err error) {
+// unprivileged runs a command without root's rights to read, write and give away everything.
+func unprivileged(cmd *exec.Cmd) (output string, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -192,10 +190,10 @@ func asNobody(cmd *exec.Cmd) (output string, err error) {
 	return output, err
 }
 
-// situation checks what the doctor says.
+// situation checks the doctor's report.
 func (h home) situation(t *testing.T, s situation, columns int) (screen string) {
 	t.Helper()
-	screen, code := h.asked(t, columns)
+	screen, code := h.doctorUnprivileged(t, columns)
 	t.Logf("%d columns, exit code %d\n%s", columns, code, screen)
 	require.Contains(t, inOneLine(screen), s.says)
 	if s.fails == "" {
@@ -218,16 +216,16 @@ func (h home) situation(t *testing.T, s situation, columns int) (screen string) 
 	return screen
 }
 
-// typed runs a command as it is printed, in the directory where it was printed. What wants a
-// network or somebody who answers ends by itself, and says so.
-func (h home) typed(t *testing.T, line string) {
+// runPrinted runs a command as printed, in the directory where it was printed. Commands that need a network or input end by themselves, and
+// report that.
+func (h home) runPrinted(t *testing.T, line string) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", line)
 	cmd.Env, cmd.Dir = h.env, h.work
 	if _, err := os.Stat(h.work); err != nil {
 		cmd.Dir = "/"
 	}
-	out, _ := asNobody(cmd)
+	out, _ := unprivileged(cmd)
 	code := cmd.ProcessState.ExitCode()
 	t.Logf("$ %s\n%sexit code %d", line, out, code)
 	if strings.Contains(line, " login") {
@@ -237,7 +235,7 @@ func (h home) typed(t *testing.T, line string) {
 	require.Zero(t, code)
 }
 
-// A disk without room is one failure, whatever lies on it.
+// A full disk is one failure, whatever files are on it.
 func TestDoctorOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	h := doctorHome(t, newHome(t, newDroid, "http://127.0.0.1:9/v1")).installDroid(t)
@@ -266,7 +264,7 @@ rm "$HOME/full"
 	require.Contains(t, free, "exit code 0")
 }
 
-// A doctor that is ended half way does not say that all is well.
+// A doctor that is interrupted does not report that all is well.
 func TestDoctorEndedHalfWay(t *testing.T) {
 	t.Parallel()
 	h := doctorHome(t, newHome(t, newDroid, "http://127.0.0.1:9/v1")).installDroid(t)
@@ -351,7 +349,7 @@ func TestDoctorLeavesNothing(t *testing.T) {
 	})
 }
 
-// inHome are the files of the home.
+// inHome returns the files in the home.
 func (h home) inHome(t *testing.T) (all []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(h.dir, func(path string, d os.DirEntry, err error) error {
@@ -364,7 +362,7 @@ func (h home) inHome(t *testing.T) (all []string) {
 	return all
 }
 
-// nameServer answers no name and tells which were asked for. names is a resolv.conf.
+// nameServer answers no query and records the names. names is a resolv.conf.
 func nameServer(t *testing.T) (names string, looked func() []string) {
 	t.Helper()
 	var server net.PacketConn

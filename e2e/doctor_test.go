@@ -20,7 +20,7 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// doctorHome is a home whose droid stands where droid-acp looks for it.
+// doctorHome returns a home whose droid is where droid-acp looks for it.
 func doctorHome(t *testing.T, h home) home {
 	t.Helper()
 	real, err := filepath.EvalSymlinks(h.dir)
@@ -58,7 +58,7 @@ func (h home) installDroid(t *testing.T) home {
 	return h
 }
 
-// doctor runs it and checks that nothing of it is left.
+// doctor runs the doctor and checks that nothing of it remains.
 func (h home) doctor(t *testing.T, args ...string) (screen string, code int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -82,7 +82,7 @@ func (h home) doctor(t *testing.T, args ...string) (screen string, code int) {
 	return stdout.String(), cmd.ProcessState.ExitCode()
 }
 
-// sameScreen compares what the doctor says with one of the screens that internal/cli/doctor tests.
+// sameScreen compares the doctor's output with a screen in the tests of internal/cli/doctor.
 func sameScreen(t *testing.T, name, got string) {
 	t.Helper()
 	want, err := os.ReadFile(filepath.Join("..", "internal", "cli", "doctor", "testdata", name+".golden"))
@@ -91,10 +91,10 @@ func sameScreen(t *testing.T, name, got string) {
 	require.Equal(t, string(want), "droid-acp VERSION, linux/amd64\n"+strings.ReplaceAll(rest, "linux/"+runtime.GOARCH, "linux/amd64"))
 }
 
-// inOneLine is a text as the doctor's table has it before it is wrapped.
+// inOneLine returns a text of the doctor's table before wrapping.
 func inOneLine(screen string) string { return strings.Join(strings.Fields(screen), " ") }
 
-// details are the words of an error that an editor shows.
+// details returns the text of an error that an editor shows.
 func details(t *testing.T, err *rpcError) string {
 	t.Helper()
 	require.NotNil(t, err)
@@ -107,7 +107,7 @@ func details(t *testing.T, err *rpcError) string {
 	return data["details"]
 }
 
-// The doctor and an editor say the same where droid is missing.
+// The doctor and an editor report the same if droid is missing.
 func TestDoctorWithoutDroid(t *testing.T) {
 	t.Parallel()
 	h := doctorHome(t, newHome(t, newDroid, "http://127.0.0.1:9/v1"))
@@ -124,8 +124,7 @@ func TestDoctorWithoutDroid(t *testing.T) {
 	}
 }
 
-// Without a login and without a custom model, an editor's prompt fails with the words of
-// the doctor.
+// Without a login and a custom model, an editor's prompt fails with the doctor's text.
 func TestDoctorWithoutLogin(t *testing.T) {
 	eachVersion(t, func(t *testing.T, _ *modelserver.Server, h home) {
 		h = doctorHome(t, h).installDroid(t)
@@ -172,8 +171,8 @@ func TestDoctorWithACustomModel(t *testing.T) {
 	})
 }
 
-// acpx, a client from npm, shows the words that the doctor says.
-func TestDoctorsWordsInACPX(t *testing.T) {
+// acpx, a client from npm, shows the doctor's text.
+func TestDoctorTextInACPX(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, newDroid, "http://127.0.0.1:9/v1")
 	require.NoError(t, os.Remove(filepath.Join(h.dir, ".factory", "settings.json")))

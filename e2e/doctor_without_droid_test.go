@@ -12,9 +12,8 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// TestSessionWithoutDroid: without a droid a session opens, and its prompt says what to do. When
-// droid has been installed, the next prompt has it make the session under the id that the editor has, also
-// for an agent that is started later.
+// Without a droid a session opens, and its prompt says what to do. Once droid is installed, the next prompt creates the session under the
+// ID that the editor has, also for an agent that is started later.
 func TestSessionWithoutDroid(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("say first", modelserver.Step{Text: "SAID-FIRST."})

@@ -18,14 +18,13 @@ import (
 
 const patchBefore = "line one\nline two\nline three\n"
 
-// editing is what a model does to files of the workspace in one answer.
+// editing is a set of edits in one answer of the model.
 type editing struct {
 	name  string
 	calls []modelserver.ToolCall
 }
 
-// plainEditings change a file each. Names end in x: droid refuses to edit a file
-// that changed since it knew it.
+// plainEditings change a file each. File names end in x: droid refuses to edit a file that changed since it last read it.
 func plainEditings(h home, x string) []editing {
 	return []editing{
 		{"create", []modelserver.ToolCall{{Name: "Create", Args: map[string]any{"file_path": filepath.Join(h.work, "new.c"+x), "content": "hello\nthere\n"}}}},
@@ -33,7 +32,7 @@ func plainEditings(h home, x string) []editing {
 	}
 }
 
-// Parts of patches. X stands for the end of names.
+// Parts of patches. X is replaced by the suffix of file names.
 const (
 	updateA    = "*** Update File: a.X\n@@\n line one\n-line two\n+line 2\n line three\n"
 	updateB    = "*** Update File: b.X\n@@\n-line three\n+line 3\n"
@@ -71,7 +70,7 @@ func patchEditings(h home, x string) []editing {
 	}
 }
 
-// files are the texts of the workspace.
+// files returns the texts of the workspace.
 func (h home) files(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -85,7 +84,7 @@ func (h home) files(t *testing.T) map[string]string {
 	return all
 }
 
-// diffsOf are the diffs among items, by path.
+// diffsOf returns the diffs among items, by path.
 func diffsOf(items []item) map[string]item {
 	out := map[string]item{}
 	for _, i := range items {
@@ -96,8 +95,8 @@ func diffsOf(items []item) map[string]item {
 	return out
 }
 
-// requireDiffs checks that diffs lead from the texts before to the texts after.
-// A file that goes is one whose text is "": ACP has no other word for it.
+// requireDiffs checks that diffs turn the texts before into the texts after. A removed file has the text "", since ACP cannot express the
+// removal.
 func requireDiffs(t *testing.T, diffs map[string]item, before, after map[string]string) {
 	t.Helper()
 	changed := map[string]bool{}
@@ -126,15 +125,14 @@ func requireDiffs(t *testing.T, diffs map[string]item, before, after map[string]
 	require.Len(t, diffs, len(changed))
 }
 
-// The diffs that a client gets, before and after, lead to the bytes on disk;
-// after a refusal they are still there, and nothing has changed.
+// The diffs that a client gets, before and after, result in the bytes on disk; after a refusal the files are unchanged.
 func TestEditsAsDiffs(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) { testEdits(t, model, h, plainEditings) })
 }
 
-// gpt5 makes droid offer ApplyPatch in place of Create and Edit: 0.99 to every
-// model of the provider "openai", 0.225 to names like this one of any provider.
+// gpt5 makes droid offer ApplyPatch instead of Create and Edit: 0.99 for every model of the provider "openai", 0.225 for names like this
+// one of any provider.
 const gpt5 = "gpt-5-scripted"
 
 func TestPatchesAsDiffs(t *testing.T) {
@@ -175,13 +173,13 @@ func testEditsIn(t *testing.T, model *modelserver.Server, s session, h home, edi
 	}
 }
 
-// write makes a file of the workspace.
+// write creates a file in the workspace.
 func (h home) write(t *testing.T, name, text string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(h.work, name), []byte(text), 0o644))
 }
 
-// testEdit has the model edit files once, and checks what the client sees.
+// testEdit makes the model edit files once, and checks what the client sees.
 func testEdit(t *testing.T, model *modelserver.Server, s session, h home, how string, edit editing) {
 	before, word, asked := h.files(t), edit.name+how, len(s.asked())
 	for i := range edit.calls {
@@ -230,7 +228,7 @@ func testEdit(t *testing.T, model *modelserver.Server, s session, h home, how st
 		require.Positive(t, l.Line)
 	}
 	shown := diffsOf(call.Content)
-	for path, diff := range diffsOf(last) { // what was asked is what was done, but for a newline at the end
+	for path, diff := range diffsOf(last) { // what was asked is what was done, except for a final newline
 		require.Contains(t, shown, path)
 		require.Equal(t, diff.OldText, shown[path].OldText, path)
 		require.Equal(t, strings.TrimSuffix(diff.NewText, "\n"), strings.TrimSuffix(shown[path].NewText, "\n"), path)
@@ -238,10 +236,8 @@ func testEdit(t *testing.T, model *modelserver.Server, s session, h home, how st
 	require.Len(t, shown, len(diffsOf(last)))
 }
 
-// A patch of which droid does a part only. The client is asked about all files,
-// and afterwards sees what became of each: the ApplyPatch of 0.99 fails on several
-// files, unless it adds them, then it adds the first and calls that a success;
-// 0.225 leaves out what does not fit.
+// droid applies only a part of a patch. The client is asked about all files, and then sees the result for each: the ApplyPatch of 0.99
+// fails on several files, unless it adds them; then it adds the first and reports success; 0.225 skips what does not fit.
 func TestPatchesInPart(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -296,8 +292,7 @@ func TestPatchesInPart(t *testing.T) {
 	})
 }
 
-// A file of several megabytes is shown by the lines that change, or by its
-// beginning.
+// A file of several megabytes is shown by its changed lines, or by its beginning.
 func TestEditOfALargeFile(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -344,8 +339,7 @@ func TestEditOfALargeFile(t *testing.T) {
 	})
 }
 
-// An edit that fails says why, as the model hears it, and a Create over a file that was there is no new file when the session is
-// loaded.
+// A failed edit is shown with the model's error text, and a Create over an existing file is not a new file when the session is loaded.
 func TestFailedEditSaysWhy(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		path, over := filepath.Join(h.work, "a.txt"), filepath.Join(h.work, "over.txt")
@@ -384,8 +378,8 @@ func TestFailedEditSaysWhy(t *testing.T) {
 	})
 }
 
-// The project brings links to the user's home: the request for an edit names the file that would be written, and one that changes
-// while the user reads it is refused, with the editor's files and without.
+// The project contains links to the user's home: the permission request for an edit names the file that would be written, and a link that
+// changes while the request is open is refused, with the editor's files and without.
 func TestEditsThroughLinksNameTheRealFile(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		for _, files := range []string{"disk", "editor"} {
@@ -443,7 +437,7 @@ func TestEditsThroughLinksNameTheRealFile(t *testing.T) {
 				after, err := os.ReadFile(bashrc)
 				require.NoError(t, err)
 				require.Equal(t, string(before), string(after))
-				require.True(t, told(model, "now, so this was refused"), "the model learns why")
+				require.True(t, modelGot(model, "now, so this was refused"), "the model learns why")
 			})
 		}
 	})

@@ -21,8 +21,8 @@ func userHook(event, command string) map[string]any {
 	return map[string]any{event: []any{map[string]any{"matcher": "Edit", "hooks": []any{map[string]any{"type": "command", "command": command}}}}}
 }
 
-// The user's own hooks run as before while edits go through the editor. An edit after
-// which a hook of theirs runs stays on the disk, where that hook finds it.
+// The user's own hooks still run while edits go through the editor. An edit that is followed by one of their hooks stays on the disk, where
+// the hook finds it.
 func TestUserHooksWithEditorFiles(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		path, hooked := filepath.Join(h.work, "a.txt"), filepath.Join(h.dir, "hooked")
@@ -61,7 +61,7 @@ func TestUserHooksWithEditorFiles(t *testing.T) {
 	})
 }
 
-// A command that the model runs gains nothing by talking to the agent as a hook does.
+// A command of the model gains nothing by imitating a hook towards the agent.
 func TestCommandsCannotPlayHooks(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -96,7 +96,7 @@ done; done; echo asked`
 	})
 }
 
-// Two sessions that edit one file at once both have their edit in it.
+// Concurrent edits of two sessions are both in the file.
 func TestTwoSessionsEditOneFile(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -108,7 +108,7 @@ func TestTwoSessionsEditOneFile(t *testing.T) {
 			for _, who := range []string{"left", "right"} {
 				old, replaced := fmt.Sprintf("%s %d\n", who, i), fmt.Sprintf("%s edited %d\n", who, i)
 				text.WriteString(old)
-				// Each sees what the other has done before it edits, as droid wants it.
+				// Each reads the other's change before it edits, as droid requires.
 				steps[who] = append(steps[who], modelserver.Step{Tools: []modelserver.ToolCall{toRead(path)}}, modelserver.Step{Tools: []modelserver.ToolCall{toEdit(path, old, replaced)}})
 			}
 		}
@@ -123,7 +123,7 @@ func TestTwoSessionsEditOneFile(t *testing.T) {
 		var result newSession
 		c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}}, &result)
 		turns := []turn{left.prompt("left"), session{c, result.SessionID}.prompt("right")}
-		refused := map[string]bool{} // the other one was faster, and droid wants the file read again
+		refused := map[string]bool{} // the other one was faster, and droid requires the file to be read again
 		for _, turn := range turns {
 			end := turn.end(turnLimit)
 			require.Nil(t, end.Err)
@@ -146,14 +146,14 @@ func TestTwoSessionsEditOneFile(t *testing.T) {
 	})
 }
 
-// What the user types while an edit waits for his answer, saved or not, is in the file with the
-// edit: it is made in the newest text, whether or not droid has read the file before.
+// What the user types while an edit waits for permission, saved or not, is in the file with the edit: the edit applies to the newest text,
+// whether or not droid has read the file before.
 func TestEditLandsOnWhatWasTypedWhileAsked(t *testing.T) {
 	alsoFar(t)
 	cases := []struct {
 		name                    string
 		open, dirty, read, save bool
-		disk                    bool // it is not the editor that writes, but another program
+		disk                    bool // another program writes, not the editor
 		patch                   bool // the model has ApplyPatch
 	}{
 		{name: "typed", open: true},

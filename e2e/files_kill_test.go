@@ -19,12 +19,11 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// killsEnv is how often TestKilledWhileEditing kills, for each version.
+// killsEnv is how often TestKilledWhileEditing kills, per version.
 const killsEnv = "DROID_ACP_E2E_KILLS"
 
-// Whoever is killed while an edit is on its way, at any moment: the file is old or new,
-// whole, and after the next start it is new if droid's own transcript says so. Nothing of
-// ours is left beside it.
+// When the editor, the agent or droid is killed during an edit, the file has its old or its new content, and after the next start the new
+// one if droid's transcript says so. No file of ours remains.
 func TestKilledWhileEditing(t *testing.T) {
 	kills := 4
 	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
@@ -89,7 +88,7 @@ func killedWhileEditing(t *testing.T, version, victim string, seed uint64) {
 	n, told := countIn(t, path), h.successes(t)
 	require.GreaterOrEqual(t, n, told, "droid was told of success")
 	require.LessOrEqual(t, n, told+1)
-	left, err := filepath.Glob(filepath.Join(h.work, ".droid-acp*")) // droid 0.225 that is killed may leave a file of its own
+	left, err := filepath.Glob(filepath.Join(h.work, ".droid-acp*")) // a killed droid 0.225 may leave a file
 	require.NoError(t, err)
 	require.Empty(t, left)
 	_ = next.stdin.Close()
@@ -97,7 +96,7 @@ func killedWhileEditing(t *testing.T, version, victim string, seed uint64) {
 	require.NoDirExists(t, filepath.Join(h.dir, ".local", "state", "droid-acp"))
 }
 
-// countIn is the number in a file that is whole.
+// countIn returns the number in a complete file.
 func countIn(t *testing.T, path string) int {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -109,7 +108,7 @@ func countIn(t *testing.T, path string) int {
 	return n
 }
 
-// successes counts the edits of which droid's session files say that they succeeded.
+// successes returns the number of successful edits in droid's session files.
 func (h home) successes(t *testing.T) (n int) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(filepath.Join(h.dir, ".factory", "sessions"), func(path string, d fs.DirEntry, err error) error {

@@ -14,20 +14,20 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// TestRewindNamesWhatIsLost: "/rewind N files" says of each file whether anybody but droid has changed it, by the texts that droid
-// has stored, and leaves a file alone that changes while its question is open.
+// "/rewind N files" says of each file whether anything but droid has changed it, according to the texts stored by droid, and skips a file
+// that changes while its question is open.
 func TestRewindNamesWhatIsLost(t *testing.T) {
 	const byOthers = ", **changed by you or another program, too**"
 	cases := map[string]struct {
 		create  bool          // droid's first call creates the file
 		between string        // the user's text after it
-		second  bool          // droid edits the file once more
+		second  bool          // droid edits the file again
 		refused bool          // the user refuses that
 		allow   time.Duration // how long the user takes to allow the first
 		load    bool          // the session is loaded before
-		during  string        // what is saved while the question is open
-		mark    string        // what the question says of the file
-		holds   string        // the file afterwards, "" for none
+		during  string        // the text saved while the question is open
+		mark    string        // what the question says about the file
+		holds   string        // the final text, "" if there is no file
 	}{
 		"nobody, in a loaded session":      {load: true, holds: "old\n"},
 		"nobody, two edits, allowed late":  {allow: 2500 * time.Millisecond, second: true, holds: "old\n"},
@@ -98,8 +98,8 @@ func TestRewindNamesWhatIsLost(t *testing.T) {
 	})
 }
 
-// TestRewindThroughTheEditor: where files are the editor's, unsaved text on top of droid's edit is named, and what is restored is
-// in the buffer as well, so that the next edit does not save the text from before.
+// If files are the editor's, unsaved text on top of droid's edit is mentioned, and restored text is also in the buffer, so that the next
+// edit does not save the old text.
 func TestRewindThroughTheEditor(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		file := filepath.Join(h.work, "a.txt")
@@ -138,7 +138,7 @@ func TestRewindThroughTheEditor(t *testing.T) {
 	})
 }
 
-// TestRewindOfPatches: what ApplyPatch has updated, added, moved and deleted is told from what somebody else has changed.
+// Files that ApplyPatch has updated, added, moved and deleted are distinguished from those changed by others.
 func TestRewindOfPatches(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		require.NoError(t, modelserver.WriteSettingsFor(h.dir, modelserver.Model{URL: model.URL(), Name: gpt5, Provider: modelserver.Responses}))
@@ -168,5 +168,62 @@ func TestRewindOfPatches(t *testing.T) {
 		h.write(t, "a.x", "mine\n")
 		s.say("/rewind 1 files")
 		require.Contains(t, question, "`a.x`, **changed by you or another program, too**")
+	})
+}
+
+// TestRewindMethod: a program goes back to before a prompt, while the next turn runs, with the files, and goes on from there.
+func TestRewindMethod(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		file := filepath.Join(h.work, "a.txt")
+		require.NoError(t, os.WriteFile(file, []byte("old\n"), 0o600))
+		model.On("first", modelserver.Step{Text: "Answer 1."})
+		model.On("second", modelserver.Step{Tools: []modelserver.ToolCall{toEdit(file, "old", "new")}}, modelserver.Step{Text: "Answer 2."})
+		model.On("third", modelserver.Step{Tools: []modelserver.ToolCall{execute("c", "sleep 60")}}, modelserver.Step{Text: "Three."})
+		model.On("fourth", modelserver.Step{Text: "Four."})
+		c := startAgent(t, h, "--files", "disk").onPermission(allowOnce)
+		s := c.open(h)
+		s.say("first")
+		s.say("second")
+		var points struct {
+			Points []struct {
+				MessageID, Text string
+				Files           []string
+			}
+		}
+		c.mustCall("_droid/rewind_points", map[string]any{"sessionId": s.id}, &points)
+		require.Len(t, points.Points, 2)
+		require.Equal(t, []string{file}, points.Points[1].Files)
+		params := map[string]any{"sessionId": s.id, "messageId": points.Points[1].MessageID, "files": "restore", "dryRun": true}
+		var dry, done struct {
+			DroidSessionID string
+			Files          []struct{ Path, Action, Status string }
+			Restored       int
+		}
+		c.mustCall("_droid/rewind", params, &dry)
+		require.Len(t, dry.Files, 1)
+		require.Equal(t, "edited", dry.Files[0].Status)
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, "new\n", string(data))
+
+		turn := s.prompt("third")
+		turn.awaitUpdate("the command", func(u update) bool { return u.ToolCallID != "" && u.Status == "in_progress" })
+		params["dryRun"] = false
+		_, failed := c.call("_droid/rewind", params)
+		require.Equal(t, -32600, failed.Code, "a turn runs")
+		params["cancel"] = true
+		c.mustCall("_droid/rewind", params, &done)
+		require.Equal(t, "cancelled", turn.end(turnLimit).Stop)
+		require.Equal(t, 1, done.Restored)
+		require.NotEmpty(t, done.DroidSessionID)
+		data, err = os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, "old\n", string(data))
+
+		s.say("fourth")
+		asked := string(lastRequest(model).Body)
+		require.Contains(t, asked, "Answer 1.")
+		require.NotContains(t, asked, "Answer 2.")
+		require.NotContains(t, asked, "sleep 60")
 	})
 }

@@ -26,8 +26,7 @@ func (c *client) openWith(h home, editor acptest.TextFiles) session {
 	return c.openAs(h, map[string]any{"fs": map[string]any{"readTextFile": true, "writeTextFile": true}})
 }
 
-// lateEditor is a test editor on h's workspace that reloads a file this long after it
-// changed on disk.
+// lateEditor returns a test editor on h's workspace that reloads a changed file after a delay.
 func lateEditor(t *testing.T, h home, delay time.Duration, change ...func(*testeditor.Options)) *testeditor.Editor {
 	t.Helper()
 	options := testeditor.Options{Root: h.work, Delay: func() time.Duration { return delay }}
@@ -52,7 +51,7 @@ func toCreate(path, text string) modelserver.ToolCall {
 	return modelserver.ToolCall{Name: "Create", Args: map[string]any{"file_path": path, "content": text}}
 }
 
-// seenByModel is what the last request for a prompt's step held behind the prompt.
+// seenByModel returns the content after the prompt in the last request for a prompt's step.
 func seenByModel(model *modelserver.Server, prompt string, step int) string {
 	text := ""
 	for _, r := range model.Requests() {
@@ -71,8 +70,8 @@ func seenByModel(model *modelserver.Server, prompt string, step int) string {
 	return text
 }
 
-// Read gives the model the unsaved text of a file, without saving it; after a command
-// changed the file it gives the disk's, although the editor has not noticed yet.
+// Read returns the unsaved text of a file, without saving it; after a command changed the file it returns the disk's, although the editor
+// has not noticed yet.
 func TestReadsSeeTheEditor(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -110,7 +109,7 @@ func TestReadsSeeTheEditor(t *testing.T) {
 	})
 }
 
-// transcriptLines are all lines of the agent.
+// transcriptLines returns all lines of the agent.
 func (c *client) transcriptLines() (lines []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,9 +119,8 @@ func (c *client) transcriptLines() (lines []string) {
 	return lines
 }
 
-// An edit is the agent's own in the editor: it is listed with the right text before it,
-// and Reject restores that.
-func TestEditsAreTheAgents(t *testing.T) {
+// An edit is listed as the agent's in the editor, with the right previous text, and Reject restores that.
+func TestEditsAreListedAsTheAgents(t *testing.T) {
 	alsoFar(t)
 	type file struct{ name, before, typed, old, replaced, after string }
 	files := []file{
@@ -204,7 +202,7 @@ func TestEditsAreTheAgents(t *testing.T) {
 	})
 }
 
-// A refused edit touches nothing.
+// A refused edit changes nothing.
 func TestRefusedEditTouchesNothing(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -225,8 +223,7 @@ func TestRefusedEditTouchesNothing(t *testing.T) {
 	})
 }
 
-// What the editor makes of an edit is on disk, droid is told in one line, and its next
-// edit builds on it.
+// The editor's version of an edit is on disk, droid is informed in one line, and its next edit builds on it.
 func TestFormatOnSave(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -259,8 +256,8 @@ func TestFormatOnSave(t *testing.T) {
 	})
 }
 
-// What goes through the editor is shown as what does not, and what a patch adds or changes
-// is the agent's own there; what it renames or deletes is gone from the disk.
+// Edits through the editor are shown like others, and what a patch adds or changes is listed as the agent's; what it renames or deletes is
+// removed from the disk.
 func TestDiffsWithEditorFiles(t *testing.T) {
 	alsoFar(t)
 	for name, editings := range map[string]func(h home, x string) []editing{"edits": plainEditings, "patches": patchEditings} {
@@ -284,8 +281,8 @@ func TestDiffsWithEditorFiles(t *testing.T) {
 	}
 }
 
-// Large files are edited through the editor as well, as far as droid runs its hooks: 0.99 starts
-// none after an edit of a file above some 125 kB. What is unsaved is in the edit either way.
+// Large files are edited through the editor as well, as long as droid runs its hooks: 0.99 starts none after an edit of a file above about
+// 125 kB. Unsaved text is in the edit in both cases.
 func TestLargeEditsAreTheAgents(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {

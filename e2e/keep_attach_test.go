@@ -20,7 +20,7 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// terminal is a person with `droid-acp attach` in a terminal.
+// terminal is a user of `droid-acp attach` in a terminal.
 type terminal struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -80,7 +80,7 @@ func (p *terminal) text() string {
 	return p.shown.String()
 }
 
-// sees waits until the terminal shows words, and returns all that it has shown.
+// sees waits until the terminal shows a text, and returns its whole output.
 func (p *terminal) sees(words string) string {
 	p.t.Helper()
 	for until := time.Now().Add(turnLimit); ; time.Sleep(20 * time.Millisecond) {
@@ -97,9 +97,8 @@ func (p *terminal) types(text string) {
 	require.NoError(p.t, err)
 }
 
-// TestAttach: while a turn waits for an answer, a terminal joins. It sees what was said, answers,
-// prompts, and leaves in the middle of the turn that it began; that goes on, and the editor has
-// seen all of it.
+// A terminal joins during a turn that waits for an answer. It sees the conversation, answers, prompts, and leaves during the turn that it
+// began; that continues, and the editor has seen all of it.
 func TestAttach(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		work(model)
@@ -115,11 +114,11 @@ func TestAttach(t *testing.T) {
 		text := p.sees("what comes now is live")
 		require.Contains(t, text, strings.TrimSpace(strings.Repeat("One word after the other. ", 8)))
 		p.sees("1. Yes, allow\r\n")
-		said, _ := h.keeper(t, "ps")
+		said, _ := h.serverCommand(t, "ps")
 		require.Contains(t, said, "asks ")
 		require.Contains(t, said, "droid-acp attach (socket)")
 		p.types("1")
-		p.sees("> 1") // together with it Enter would look like a paste
+		p.sees("> 1") // sent together with Enter it would look pasted
 		p.types("\r")
 		p.sees("That is all, and it was done.")
 		require.FileExists(t, filepath.Join(h.work, "made"))
@@ -138,14 +137,14 @@ func TestAttach(t *testing.T) {
 		require.FileExists(t, filepath.Join(h.work, "more"))
 		var texts []string
 		var tools map[string]string
-		c.await("the end of the turn", from, turnLimit, func(line) bool { // this client reads when it can
+		c.await("the end of the turn", from, turnLimit, func(line) bool { // this client reads at its own pace
 			texts, tools = c.agentSaid(from)
 			return strings.Contains(strings.Join(texts, ""), "All of it is done.")
 		})
 		require.Contains(t, strings.Join(texts, ""), "Now I go on. ")
 		require.Equal(t, map[string]string{"b": "completed"}, tools)
-		said, _ = h.keeper(t, "ps")
+		said, _ = h.serverCommand(t, "ps")
 		require.NotContains(t, said, "attach")
-		require.Equal(t, "still", s.promptStill(model))
+		require.Equal(t, "still", s.nextPrompt(model))
 	})
 }

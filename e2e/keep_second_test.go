@@ -15,14 +15,14 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// windowCall is what a window asks of a session that another one has open and works in.
+// windowCall is a request of a window about a session that another window has open and works in.
 type windowCall struct {
 	method string
 	params map[string]any
-	differ string // with --keep, where that is not what it is without; "" for the same
+	differ string // the differing answer with --keep; "" if it is the same
 }
 
-// windowCalls has each method of the agent. What a window has loaded is the last.
+// windowCalls has each method of the agent. The last ones are for a window that has loaded the session.
 func windowCalls(t *testing.T, h home, id string) []windowCall {
 	with := func(more map[string]any) map[string]any {
 		more["sessionId"] = id
@@ -55,8 +55,8 @@ func windowCalls(t *testing.T, h home, id string) []windowCall {
 	}
 }
 
-// TestSecondWindow: with --keep each method of a window that has not opened a session means what it means without, and
-// does nothing to the turn of the window that has.
+// With --keep each method of a window that has not opened a session has the same effect as without, and does not affect the turn of the
+// window that has.
 func TestSecondWindow(t *testing.T) {
 	t.Parallel()
 	for _, version := range droidsOf(t) {
@@ -116,8 +116,7 @@ func secondWindow(t *testing.T, version string, kept bool) (answers []windowAnsw
 	return answers
 }
 
-// TestSecondWindowElsewhere: a session that rests goes on in the directory of the window that opens it there, and the other
-// window is told, and prompts there, too.
+// An idle session continues in the directory of the window that opens it there; the other window is informed, and prompts there, too.
 func TestSecondWindowElsewhere(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("where", modelserver.Step{Tools: []modelserver.ToolCall{execute("a", "pwd > where")}}, modelserver.Step{Text: "There."})
@@ -125,7 +124,7 @@ func TestSecondWindowElsewhere(t *testing.T) {
 		elsewhere := filepath.Join(h.dir, "elsewhere")
 		require.NoError(t, os.Mkdir(elsewhere, 0o700))
 		first := startKept(t, h).onPermission(allowOnce).open(h)
-		require.Equal(t, "still", first.promptStill(model))
+		require.Equal(t, "still", first.nextPrompt(model))
 		second := startKept(t, h).onPermission(allowOnce).initialize()
 		second.mustCall("session/load", map[string]any{"sessionId": first.id, "cwd": elsewhere, "mcpServers": []any{}}, nil)
 		texts, _ := second.agentSaid(0)
@@ -137,12 +136,12 @@ func TestSecondWindowElsewhere(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, elsewhere+"\n", string(where))
 		second.catchUp() // with that turn, which would be read as a part of the next
-		require.Equal(t, "still", session{second, first.id}.promptStill(model))
+		require.Equal(t, "still", session{second, first.id}.nextPrompt(model))
 	})
 }
 
-// TestSwitchesInTwoWindows: what one window switches or takes back the other finds so at its next look, and of two prompts at once
-// that want a form each has its own answer.
+// What one window switches or takes back is visible in the other's next list, and two concurrent prompts with a schema each get their own
+// answer.
 func TestSwitchesInTwoWindows(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h = h.keeps(t)
@@ -159,7 +158,7 @@ func TestSwitchesInTwoWindows(t *testing.T) {
 		says := func(s session, command string) string {
 			one.catchUp()
 			two.catchUp() // what the other window has caused is not read as a part of the answer
-			return s.says(command)
+			return s.commandReply(command)
 		}
 		require.Contains(t, says(one, "/mcp"), "tiny")
 		require.Contains(t, says(two, "/mcp disable tiny"), "tiny is off")

@@ -34,7 +34,7 @@ func (s session) steers(text string) {
 	s.mustCall("_session/steering", map[string]any{"sessionId": s.id, "prompt": []any{map[string]any{"type": "text", "text": text}}}, nil)
 }
 
-// awaitSaid waits until the agent has said a text.
+// awaitSaid waits until the agent has sent a text.
 func (c *client) awaitSaid(text string) {
 	c.t.Helper()
 	require.Eventually(c.t, func() bool {
@@ -49,7 +49,7 @@ func (c *client) dies() {
 	<-c.exited
 }
 
-// serveByHand starts a server with flags of its own.
+// serveByHand starts a server with the given flags.
 func (h home) serveByHand(t *testing.T, args ...string) {
 	t.Helper()
 	cmd := exec.Command(programs.Agent, append([]string{"serve"}, args...)...)
@@ -57,13 +57,13 @@ func (h home) serveByHand(t *testing.T, args ...string) {
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }) // it has ended by then
 	require.Eventually(t, func() bool {
-		text, _ := h.keeper(t, "ps")
+		text, _ := h.serverCommand(t, "ps")
 		return strings.Contains(text, "The server runs")
 	}, turnLimit, 50*time.Millisecond)
 }
 
-// A turn that a steering message began goes on as one of a prompt does: when its window closes, the session is opened again or in another
-// window, somebody wants to delete it, and the server ends sessions that rest after three seconds.
+// A turn begun by a steering message continues like one of a prompt: when its window closes, the session is opened again or in another
+// window, deleted, and when the server ends idle sessions after three seconds.
 func TestSteeredTurnStays(t *testing.T) {
 	for what, does := range map[string]func(t *testing.T, h home, first session){
 		"reopened": func(t *testing.T, h home, first session) {
@@ -96,7 +96,7 @@ func TestSteeredTurnStays(t *testing.T) {
 	}
 }
 
-// A command in the background goes on when its session is opened again.
+// A background command continues when its session is opened again.
 func TestBackgroundCommandStays(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("serve", modelserver.Step{Text: "I serve. ", Tools: []modelserver.ToolCall{backgroundCall("b", "sleep 293")}}, modelserver.Step{Text: "It runs."})
@@ -107,19 +107,19 @@ func TestBackgroundCommandStays(t *testing.T) {
 		first.dies()
 		second := startKept(t, h, "--mode", "auto-high").initialize()
 		second.mustCall("session/load", h.params(first.id), nil)
-		require.Equal(t, "still", session{second, first.id}.promptStill(model))
+		require.Equal(t, "still", session{second, first.id}.nextPrompt(model))
 		require.True(t, h.runs(t, "sleep 293"))
 		h.awaitState(t, first.id, "running")
 	})
 }
 
-// Who opens a session from elsewhere, where there is not even a droid, joins it, and ends nothing. All see what is steered, and when no window has
-// the session it can be deleted.
-func TestSessionStaysWhereItIs(t *testing.T) {
+// A client that opens a session from another directory, even without a droid there, joins it, and ends nothing. All see what is steered,
+// and when no window has the session open it can be deleted.
+func TestJoinFromOtherDirectory(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h = h.keeps(t)
 		first := startKept(t, h).onPermission(allowOnce).open(h)
-		require.Equal(t, "still", first.promptStill(model))
+		require.Equal(t, "still", first.nextPrompt(model))
 		droids := h.droidIDs(t)
 		elsewhere := h
 		elsewhere.droid, elsewhere.env = "/nonexistent/droid", append([]string{"ONLY_HERE=1"}, h.env...)
@@ -139,7 +139,7 @@ func TestSessionStaysWhereItIs(t *testing.T) {
 		h.awaitState(t, first.id, "idle")
 		second.dies()
 		third.dies()
-		require.Eventually(t, func() bool { text, _ := h.keeper(t, "ps"); return strings.Contains(text, "nobody") }, turnLimit, 50*time.Millisecond)
+		require.Eventually(t, func() bool { text, _ := h.serverCommand(t, "ps"); return strings.Contains(text, "nobody") }, turnLimit, 50*time.Millisecond)
 		fourth := startKept(t, h).initialize()
 		fourth.mustCall("session/delete", map[string]any{"sessionId": first.id}, nil)
 		var list struct{ Sessions []struct{ SessionID string } }
@@ -148,7 +148,7 @@ func TestSessionStaysWhereItIs(t *testing.T) {
 	})
 }
 
-// droidIDs are the process ids of the home's droids.
+// droidIDs returns the process IDs of the home's droids.
 func (h home) droidIDs(t *testing.T) (ids []int) {
 	t.Helper()
 	for _, p := range h.processes(t) {
@@ -159,8 +159,8 @@ func (h home) droidIDs(t *testing.T) (ids []int) {
 	return ids
 }
 
-// Who looks and who opens a session without doing anything leaves neither an agent nor a droid behind.
-func TestWhoLooksLeavesNothing(t *testing.T) {
+// A client that only queries, and one that opens a session without using it, leave neither an agent nor a droid behind.
+func TestQueriesLeaveNoProcess(t *testing.T) {
 	eachVersion(t, func(t *testing.T, _ *modelserver.Server, h home) {
 		h = h.keeps(t)
 		stays := startKept(t, h).initialize()
@@ -173,7 +173,7 @@ func TestWhoLooksLeavesNothing(t *testing.T) {
 			<-c.exited
 		}
 		agents := func() int {
-			text, _ := h.keeper(t, "ps", "--json")
+			text, _ := h.serverCommand(t, "ps", "--json")
 			var status struct{ Agents int }
 			require.NoError(t, json.Unmarshal([]byte(text), &status), text)
 			return status.Agents
@@ -182,8 +182,8 @@ func TestWhoLooksLeavesNothing(t *testing.T) {
 	})
 }
 
-// What becomes of a session when droid, its agent or the server is killed, whatever it does: who is there is told, nothing stays behind, and the
-// session opens again.
+// A session in each state when droid, its agent or the server is killed: connected clients get an error, nothing remains, and the session
+// opens again.
 func TestKilledUnderASession(t *testing.T) {
 	begin := func(h home, s session, state string) (ran string, asked *turn) {
 		switch state {
@@ -219,7 +219,7 @@ func TestKilledUnderASession(t *testing.T) {
 				model.On("serve", modelserver.Step{Text: "I serve. ", Tools: []modelserver.ToolCall{backgroundCall("b", "sleep 292")}}, modelserver.Step{Text: "It runs."})
 				h := newHome(t, latestDroid, model.URL()).keeps(t)
 				s := startKept(t, h, "--mode", "auto-high").onPermission(allowOnce).open(h)
-				require.Equal(t, "still", s.promptStill(model))
+				require.Equal(t, "still", s.nextPrompt(model))
 				ran, asked := begin(h, s, state)
 				if ran != "" {
 					h.awaitProcess(t, ran)
@@ -244,21 +244,21 @@ func TestKilledUnderASession(t *testing.T) {
 					told := map[string]string{"steered": why, "background": "ran in the background was ended"}[state]
 					require.Eventually(t, func() bool { return strings.Contains(s.text(0), told) }, turnLimit, 50*time.Millisecond)
 				}
-				require.Contains(t, next.promptStill(model), "still")
+				require.Contains(t, next.nextPrompt(model), "still")
 			})
 		}
 	}
 }
 
-// keptProcess is the process id of the home's only droid, its agent or its server.
+// keptProcess returns the process ID of the home's only droid, its agent or its server.
 func (h home) keptProcess(t *testing.T, which string) int {
 	t.Helper()
 	if which == "droid" {
-		text, _ := h.keeper(t, "ps", "--json")
+		text, _ := h.serverCommand(t, "ps", "--json")
 		require.Contains(t, text, `"agent":`)
 		return h.droidIDs(t)[0]
 	}
-	text, _ := h.keeper(t, "ps", "--json")
+	text, _ := h.serverCommand(t, "ps", "--json")
 	var status struct {
 		Process  int
 		Sessions []struct{ Agent int }

@@ -18,31 +18,31 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// away is how long an editor is gone.
+// away is how long an editor is disconnected.
 const away = 5 * time.Second
 
-// keepEnv has the tests' agents be those of droid-acp serve, with --keep in front of them:
+// keepEnv makes the tests' agents those of droid-acp serve, with --keep in front of them:
 //
 //	make e2e-keep
 //
-// runs those that do not look at the process of the agent itself.
+// runs those that do not inspect the process of the agent itself.
 const keepEnv = "DROID_ACP_E2E_KEEP"
 
-// notKept skips a test that cannot be run so.
+// notKept skips a test that cannot be run in this way.
 func notKept(t *testing.T, why string) {
 	if os.Getenv(keepEnv) != "" {
 		t.Skip(why)
 	}
 }
 
-// keeps gives the home a server of its own, whose socket lies in a short directory.
+// keeps gives the home its own server, whose socket is in a short directory.
 func (h home) keeps(t *testing.T) home {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "rt")
 	require.NoError(t, err)
 	h.env = append(slices.Clip(h.env), "XDG_RUNTIME_DIR="+dir)
 	t.Cleanup(func() {
-		h.keeper(t, "stop")
+		h.serverCommand(t, "stop")
 		require.Empty(t, h.agents(t))
 		h.awaitNone(t, 0, func(p process) bool { return p.droid })
 		require.NoError(t, os.RemoveAll(dir))
@@ -50,8 +50,8 @@ func (h home) keeps(t *testing.T) home {
 	return h
 }
 
-// keeper runs a command that asks the server, and returns what it printed and its exit code.
-func (h home) keeper(t *testing.T, args ...string) (text string, code int) {
+// serverCommand runs a command for the server, and returns its output and its exit code.
+func (h home) serverCommand(t *testing.T, args ...string) (text string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), programs.Agent, args...)
 	if t.Context().Err() != nil { // at the end of the test
@@ -65,7 +65,7 @@ func (h home) keeper(t *testing.T, args ...string) (text string, code int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// agents are the processes of this home that run the agent's program: fronts, server, agents.
+// agents returns the processes of this home that run the agent's program: bridges, server, agents.
 func (h home) agents(t *testing.T) (found []string) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -87,16 +87,16 @@ func (h home) agents(t *testing.T) (found []string) {
 func startKept(t *testing.T, h home, args ...string) *client {
 	t.Helper()
 	c := startAgent(t, h, append([]string{"--keep"}, args...)...)
-	t.Cleanup(func() { h.keeper(t, "stop") })
+	t.Cleanup(func() { h.serverCommand(t, "stop") })
 	return c
 }
 
-// awaitState waits until the server says that the session is in this state.
+// awaitState waits until the server reports this state of the session.
 func (h home) awaitState(t *testing.T, id, state string) {
 	t.Helper()
 	var said string
 	for until := time.Now().Add(turnLimit); ; {
-		said, _ = h.keeper(t, "ps", "--json")
+		said, _ = h.serverCommand(t, "ps", "--json")
 		var status struct{ Sessions []struct{ ID, State string } }
 		require.NoError(t, json.Unmarshal([]byte(said), &status), said)
 		for _, s := range status.Sessions {
@@ -109,14 +109,14 @@ func (h home) awaitState(t *testing.T, id, state string) {
 	}
 }
 
-// work scripts a turn with a text, a call that asks, and another text.
+// work scripts a turn with a text, a call that needs permission, and another text.
 func work(model *modelserver.Server) {
 	model.On("work", modelserver.Step{Text: strings.Repeat("One word after the other. ", 8), Delay: 40 * time.Millisecond,
 		Tools: []modelserver.ToolCall{execute("a", "sleep 2; echo done > made")}},
 		modelserver.Step{Text: "That is all, and it was done.", Delay: 20 * time.Millisecond})
 }
 
-// asksOf are the requests that the model got for a conversation.
+// asksOf returns the number of requests that the model got for a conversation.
 func asksOf(model *modelserver.Server) (n int) {
 	for _, r := range model.Requests() {
 		if !r.Side {
@@ -126,13 +126,13 @@ func asksOf(model *modelserver.Server) (n int) {
 	return n
 }
 
-// catchUp waits until the client has read what was written to it up to now: a response comes after that.
+// catchUp waits until the client has read what was written to it so far: a response comes after that.
 func (c *client) catchUp() {
 	c.t.Helper()
 	c.mustCall("session/list", map[string]any{}, nil)
 }
 
-// agentSaid is what the agent said, without the user's words, and the states of the calls.
+// agentSaid returns the agent's text, without the user's, and the states of the calls.
 func (c *client) agentSaid(from int) (texts []string, tools map[string]string) {
 	all, tools := c.messages(from)
 	for _, m := range all {
@@ -143,9 +143,8 @@ func (c *client) agentSaid(from int) (texts []string, tools map[string]string) {
 	return texts, tools
 }
 
-// A front that is killed in the middle of a text, of a permission and of a tool changes nothing
-// of what the conversation becomes: who opens the session again sees what an undisturbed editor
-// saw, and the model was asked as often.
+// A bridge that is killed during a text, a permission or a tool does not change the conversation: a client that opens the session again
+// sees what an undisturbed editor saw, and the model got as many requests.
 func TestTurnOutlivesTheFront(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		work(model)
@@ -189,21 +188,21 @@ func TestTurnOutlivesTheFront(t *testing.T) {
 				require.Equal(t, tools, gotTools)
 				require.Equal(t, asked, asksOf(model), "the model was asked as often")
 				require.FileExists(t, filepath.Join(h.work, "made"))
-				require.Equal(t, "still", session{second, s.id}.promptStill(model))
+				require.Equal(t, "still", session{second, s.id}.nextPrompt(model))
 			})
 		}
 	})
 }
 
-// promptStill is a turn after all that.
-func (s session) promptStill(model *modelserver.Server) string {
+// nextPrompt is a turn after all that.
+func (s session) nextPrompt(model *modelserver.Server) string {
 	model.On("there", modelserver.Step{Text: "still"})
 	return s.say("are you there?")
 }
 
-// A client that drops what comes while no prompt of its own runs (CodeCompanion) loads a session that asks: it is asked
-// with its next prompt, and shown the rest of the turn, for which that prompt waits.
-func TestBackInAClientThatHearsInItsPrompts(t *testing.T) {
+// A client that drops updates outside its own prompts (CodeCompanion) loads a session with an open question: it is asked during its next
+// prompt, and shown the rest of the turn, for which that prompt waits.
+func TestLoadInClientIgnoringUpdatesOutsidePrompt(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		work(model)
 		h = h.keeps(t)
@@ -230,8 +229,8 @@ func TestBackInAClientThatHearsInItsPrompts(t *testing.T) {
 
 func isPermission(l line) bool { return l.Method == "session/request_permission" }
 
-// Two editors have a session open: both see all in the same order, the second one answers the
-// question that the first one was asked, too, and goes on when the first is killed.
+// Two editors have a session open: both see everything in the same order, the second one answers the question that the first one got, too,
+// and continues when the first is killed.
 func TestTwoFronts(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		work(model)
@@ -262,7 +261,7 @@ func TestTwoFronts(t *testing.T) {
 	})
 }
 
-// saw are the updates of the lines from one on, as they came.
+// saw returns the updates in the lines from one on, unchanged.
 func (c *client) saw(from int) (raw []string) {
 	for _, u := range c.updatesFrom(from) {
 		raw = append(raw, u.raw)
@@ -270,8 +269,7 @@ func (c *client) saw(from int) (raw []string) {
 	return raw
 }
 
-// overlap reports whether what one saw to its end is what the other saw from its beginning, from a
-// call of a tool on at the latest.
+// overlap reports whether the end of what one saw is the beginning of what the other saw, starting at a tool call at the latest.
 func overlap(one, other []string) bool {
 	for i := range one {
 		rest := one[i:]
@@ -282,7 +280,7 @@ func overlap(one, other []string) bool {
 	return false
 }
 
-// "stop" ends what runs and leaves nothing behind; the editor is told.
+// "stop" ends what runs and leaves nothing behind; the editor gets an error.
 func TestStopLeavesNothing(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("sleep", modelserver.Step{Text: "I sleep. ", Tools: []modelserver.ToolCall{execute("a", "sleep 296")}})
@@ -291,17 +289,17 @@ func TestStopLeavesNothing(t *testing.T) {
 		s := c.open(h)
 		turn := s.prompt("sleep well")
 		h.awaitProcess(t, "sleep 296")
-		text, code := h.keeper(t, "ps")
+		text, code := h.serverCommand(t, "ps")
 		require.Zero(t, code, text)
 		require.Contains(t, text, s.id[:8])
 		require.Contains(t, text, "running")
 		require.Contains(t, text, "zed (socket)")
 		require.Contains(t, text, "~/work")
-		text, code = h.keeper(t, "attach", "no-such")
+		text, code = h.serverCommand(t, "attach", "no-such")
 		require.Equal(t, 1, code)
 		require.Contains(t, text, "no session no-such is open here; `"+programs.Agent+" ps` shows "+s.id[:8])
 
-		text, code = h.keeper(t, "stop")
+		text, code = h.serverCommand(t, "stop")
 		require.Zero(t, code, text)
 		for _, p := range h.processes(t) {
 			t.Errorf("process %d is left: %s", p.pid, p.command)
@@ -312,24 +310,23 @@ func TestStopLeavesNothing(t *testing.T) {
 		<-c.exited
 		require.Equal(t, 1, c.cmd.ProcessState.ExitCode())
 		require.Empty(t, h.agents(t))
-		text, code = h.keeper(t, "ps")
+		text, code = h.serverCommand(t, "ps")
 		require.Zero(t, code)
 		require.Equal(t, "No server runs, so no session is kept.\n", text)
 	})
 }
 
-// What was said in a turn whose server ends, killed or stopped, is shown by the next load, once: droid stores a message
-// when that has ended.
+// The text of a turn whose server ends, killed or stopped, is shown once, by the next load: droid stores a message when that has ended.
 func TestAnswerOutlivesItsServer(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		for name, end := range map[string]func(h home){
 			"killed": func(h home) {
-				text, _ := h.keeper(t, "ps", "--json")
+				text, _ := h.serverCommand(t, "ps", "--json")
 				var status struct{ Process int }
 				require.NoError(t, json.Unmarshal([]byte(text), &status), text)
 				require.NoError(t, syscall.Kill(status.Process, syscall.SIGKILL))
 			},
-			"stopped": func(h home) { h.keeper(t, "stop") },
+			"stopped": func(h home) { h.serverCommand(t, "stop") },
 		} {
 			t.Run(name+" in a command", func(t *testing.T) {
 				model := newModel(t)
@@ -370,7 +367,7 @@ func TestAnswerOutlivesItsServer(t *testing.T) {
 				second.mustCall("session/load", h.params(s.id), nil)
 				texts, _ = second.agentSaid(from)
 				require.NotContains(t, strings.Join(texts, ""), "Unfinished", "it was shown")
-				require.Equal(t, "still", session{second, s.id}.promptStill(model))
+				require.Equal(t, "still", session{second, s.id}.nextPrompt(model))
 			})
 		}
 	})

@@ -32,11 +32,10 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// loginLimit is what droid may take to answer authenticate without a network; 0.7 to
-// 1.3 s were seen.
+// loginLimit is how long droid may take to answer authenticate without a network; 0.7 to 1.3 s were observed.
 const loginLimit = 90 * time.Second
 
-// Without a network droid's own error is the answer, and droid is gone afterwards.
+// Without a network droid's own error is the answer, and droid exits afterwards.
 func TestLoginOffline(t *testing.T) {
 	eachVersion(t, func(t *testing.T, _ *modelserver.Server, h home) {
 		c := startAgent(t, h).initialize()
@@ -74,7 +73,7 @@ func TestLoginCommandOffline(t *testing.T) {
 	})
 }
 
-// withOffice has the home's droid pair at an office, and open pages in no browser.
+// withOffice makes the home's droid pair at an office, and open pages in no browser.
 func withOffice(t *testing.T, h *home) *pairingOffice {
 	t.Helper()
 	office := newPairingOffice(t)
@@ -86,10 +85,9 @@ func withOffice(t *testing.T, h *home) *pairingOffice {
 	return office
 }
 
-// The real droid has a code, and its address reaches a client without URL elicitation in
-// the session that is open; a cancel ends the login. How a success looks was never seen,
-// and is not played here.
-func TestPairingInWords(t *testing.T) {
+// The real droid has a code, and its address reaches a client without URL elicitation in the open session; a cancel ends the login. A
+// success was never observed, and is not tested.
+func TestPairingByText(t *testing.T) {
 	eachVersion(t, func(t *testing.T, _ *modelserver.Server, h home) {
 		withOffice(t, &h)
 		s := startAgent(t, h).open(h)
@@ -138,8 +136,7 @@ func TestPairingByElicitation(t *testing.T) {
 	})
 }
 
-// The same in a terminal: the address, and then Ctrl-C, or an end without warning. droid
-// goes, too.
+// The same in a terminal: the address, and then Ctrl-C, or a kill. droid exits, too.
 func TestPairingInATerminal(t *testing.T) {
 	eachVersion(t, func(t *testing.T, _ *modelserver.Server, h home) {
 		withOffice(t, &h)
@@ -164,12 +161,11 @@ func TestPairingInATerminal(t *testing.T) {
 	})
 }
 
-// pairingAddress is where the office has users confirm their code.
+// pairingAddress is where the office makes users confirm their code.
 const pairingAddress = "https://login.example.invalid/device?user_code=ABCD-EFGH"
 
-// pairingOffice hands out device codes (RFC 8628) to a droid that reaches the network by
-// this proxy, under a certificate that is thrown away. It confirms none: a code is pending
-// until refuse is called.
+// pairingOffice issues device codes (RFC 8628) to a droid that reaches the network through this proxy, with a temporary certificate. It
+// confirms none: a code is pending until refuse is called.
 type pairingOffice struct {
 	proxy   string
 	root    []byte // PEM
@@ -211,14 +207,14 @@ func newPairingOffice(t *testing.T) *pairingOffice {
 	return o
 }
 
-// env has a droid with this HOME reach the office, and nothing else.
+// env makes a droid with this HOME reach the office, and nothing else.
 func (o *pairingOffice) env(home string) []string {
 	root := filepath.Join(home, "root.pem")
 	_ = os.WriteFile(root, o.root, 0o600) // droid would say that it trusts nobody
 	return []string{"HTTPS_PROXY=" + o.proxy, "https_proxy=" + o.proxy, "NO_PROXY=127.0.0.1,localhost", "NODE_EXTRA_CA_CERTS=" + root, "SSL_CERT_FILE=" + root}
 }
 
-// refuse has the user say no, from the next time that droid asks.
+// refuse makes the user refuse, from droid's next poll on.
 func (o *pairingOffice) refuse() { o.refused.Store(true) }
 
 // serve answers one connection: CONNECT, then HTTP in TLS.

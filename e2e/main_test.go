@@ -17,8 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// preparedEnv carries the prepared programs into the namespace, as JSON; a
-// process that has it is inside.
+// preparedEnv passes the prepared programs into the namespace, as JSON; a process that has it is inside.
 const preparedEnv = "DROID_ACP_E2E_PREPARED"
 
 // prepared are the programs that the tests run.
@@ -44,7 +43,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(socatEnv) != "" {
 		os.Exit(pretendSocat(os.Args[1:]))
 	}
-	if play := pretended(); play != nil {
+	if play := otherProgram(); play != nil {
 		if err := play(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -86,8 +85,8 @@ func run(m *testing.M) (int, error) {
 	return enter(p)
 }
 
-// parallel lets more tests run at once than there are processors, unless told
-// otherwise: most of their time they wait for droid to start or to end.
+// parallel lets more tests run at once than there are processors, unless overridden: most of the time they wait for droid to start or to
+// exit.
 func parallel() error {
 	told := false
 	flag.Visit(func(f *flag.Flag) { told = told || f.Name == "test.parallel" })
@@ -97,8 +96,7 @@ func parallel() error {
 	return flag.Set("test.parallel", fmt.Sprint(3*runtime.NumCPU()))
 }
 
-// enter runs this test binary again, in a network namespace of its own. What
-// the real droid sends home ends there.
+// enter runs this test binary again, in a new network namespace. What the real droid sends home ends there.
 func enter(p prepared) (int, error) {
 	inside, err := json.Marshal(p)
 	if err != nil {

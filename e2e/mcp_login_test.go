@@ -22,8 +22,7 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// mcpOAuth is an MCP server over HTTP that wants a login, and the authorization
-// server for it, where everybody who opens the address is logged in.
+// mcpOAuth is an MCP server over HTTP that requires a login, and its authorization server, which logs in everybody who opens the address.
 func mcpOAuth(t *testing.T) (url string) {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -75,8 +74,7 @@ func mcpOAuth(t *testing.T) (url string) {
 
 func callback(state string) string { return url.Values{"code": {"granted"}, "state": {state}}.Encode() }
 
-// browse opens an address as a browser does, to the page that droid shows at the
-// end of the redirects.
+// browse opens an address as a browser does, up to the page that droid shows at the end of the redirects.
 func browse(t *testing.T, address string) {
 	t.Helper()
 	response, err := http.Get(address)
@@ -88,8 +86,7 @@ func browse(t *testing.T, address string) {
 	require.Contains(t, string(page), "Authorization Successful")
 }
 
-// noBrowser puts an xdg-open into PATH that fails, and notes what it was to open:
-// droid runs it by itself on /mcp login.
+// noBrowser puts a failing xdg-open into PATH, which records its argument: droid runs it by itself on /mcp login.
 func (h *home) noBrowser(t *testing.T) (opened func() string) {
 	t.Helper()
 	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "opened")
@@ -106,8 +103,7 @@ func (h *home) noBrowser(t *testing.T) (opened func() string) {
 	}
 }
 
-// eachLogin is eachVersion, one after the other: droids share the ports that a
-// login ends at, and 0.99 has one only.
+// eachLogin is eachVersion, sequentially: droids share the ports of a login, and 0.99 has only one.
 func eachLogin(t *testing.T, test func(t *testing.T, model *modelserver.Server, h home)) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		loginPort.Lock()
@@ -126,25 +122,24 @@ var (
 // elicitation is the params of an elicitation/create with mode "url".
 type elicitation struct{ SessionID, Mode, ElicitationID, URL, Message string }
 
-// awaitHint waits until the agent says that a server wants a login.
+// awaitHint waits until the agent reports that a server requires a login.
 func (s session) awaitHint(t *testing.T, server string) {
 	t.Helper()
 	s.awaitTold(t, 0, "The MCP server "+server+" needs you to log in: type `/mcp login "+server+"`.")
 }
 
-// awaitTold sends prompts until the agent has said something, from line number
-// from on: what belongs to no turn comes with the next one, or with one that runs.
+// awaitTold sends prompts until the agent has sent a text, from line number from on: text outside of a turn is sent with the next one, or a
+// running one.
 func (s session) awaitTold(t *testing.T, from int, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(turnLimit); !s.told(from, text); {
+	for deadline := time.Now().Add(turnLimit); !s.agentSent(from, text); {
 		require.True(t, time.Now().Before(deadline), "not told: %s", text)
 		require.Nil(t, s.prompt("hello").end(turnLimit).Err)
 	}
 }
 
-// told reports whether the agent itself has said something, from line number from
-// on.
-func (c *client) told(from int, text string) bool {
+// agentSent reports whether the agent itself has sent a text, from line number from on.
+func (c *client) agentSent(from int, text string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.ContainsFunc(c.lines[from:], func(l line) bool {
@@ -153,8 +148,7 @@ func (c *client) told(from int, text string) bool {
 	})
 }
 
-// A server of the editor that wants a login: the user is told, logs in by way of
-// the editor's dialog, and its tools work.
+// A server of the editor requires a login: the user is informed, logs in through the editor's dialog, and its tools work.
 func TestMCPLoginInTheEditor(t *testing.T) {
 	eachLogin(t, func(t *testing.T, model *modelserver.Server, h home) {
 		opened := h.noBrowser(t)
@@ -203,7 +197,7 @@ func TestMCPLoginByALink(t *testing.T) {
 	})
 }
 
-// Who declines is not asked again, and can begin later.
+// A user who declines is not asked again, and can start the login later.
 func TestMCPLoginDeclined(t *testing.T) {
 	eachLogin(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello."})

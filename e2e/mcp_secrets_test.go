@@ -19,8 +19,8 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// secretPattern is each secret of these tests, written so that a command line which
-// looks for it does not have one.
+// secretPattern matches each secret of these tests, in a form that does not match itself, so that a command line that searches for it does
+// not contain one.
 const secretPattern = `S[E]CRET-[a-z]+-[a-z]+`
 
 var secretWords = regexp.MustCompile(secretPattern)
@@ -37,8 +37,7 @@ func secretServers(t *testing.T, session, url string) []any {
 // place is a file of a process.
 type place struct{ path, name string }
 
-// places are what the processes of a home show of themselves in /proc, as far as it can be
-// read without waiting.
+// places returns what the processes of a home show in /proc, as far as it can be read without blocking.
 func (c *client) places(h home) []place {
 	c.t.Helper()
 	var found []place
@@ -66,10 +65,10 @@ func (c *client) places(h home) []place {
 	return found
 }
 
-// searchID is the id of a call of the search, as droid passes it on: 0.225 puts more around it.
+// searchID matches the ID of a search call, as droid passes it on: 0.225 extends it.
 var searchID = regexp.MustCompile(`(grep|read|execute)-[0-9]+`)
 
-// toolResults are what the model was told of the calls of a search, by their ids.
+// toolResults returns the results of a search's calls that the model got, by ID.
 func toolResults(t *testing.T, model *modelserver.Server) map[string]string {
 	t.Helper()
 	results := map[string]string{}
@@ -91,9 +90,9 @@ func toolResults(t *testing.T, model *modelserver.Server) map[string]string {
 	return results
 }
 
-// What a model finds of the secrets of MCP servers, its own session's and another one's,
-// by the tools that ask nobody and by a command. It is what SECURITY.md says: the
-// environment of the servers themselves, which the system shows to each program of the user.
+// What a model finds of the secrets of MCP servers, those of its own session and of another one, with the tools that need no permission and
+// with a command, as described in SECURITY.md: the environment of the servers themselves, which the system shows to each program of the
+// user.
 func TestSecretsOfMCPServers(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		useMCP(model, "use", "tiny", "web")
@@ -185,7 +184,7 @@ func (h home) awaitServers(t *testing.T, c *client, want int) {
 	}, 30*time.Second, 100*time.Millisecond)
 }
 
-// shown are the secrets in what the agent has open.
+// shown returns the secrets in the agent's open files.
 func (c *client) shown(h home) (words []string) {
 	for _, p := range c.places(h) {
 		if p.name == "open file of the agent" {
@@ -196,9 +195,8 @@ func (c *client) shown(h home) (words []string) {
 	return words
 }
 
-// TestSecretsOfASessionWithoutAPrompt measures how long another session's model could read what the servers of
-// a session need that is opened and not asked anything: from when droid listens until it has read all. (With older
-// droids that is when it answers.)
+// TestSecretsOfASessionWithoutAPrompt measures how long another session's model could read the servers' secrets of a session that is opened
+// and not prompted: from when droid is running until it has read them all. (Older droids have when they answer.)
 func TestSecretsOfASessionWithoutAPrompt(t *testing.T) {
 	t.Parallel()
 	model := newModel(t)
@@ -242,8 +240,8 @@ func TestSecretsOfASessionWithoutAPrompt(t *testing.T) {
 	require.Equal(t, "completed over http: web", end.results()["use-web"], "%s", end.notices())
 }
 
-// The servers stay though droid's settings file has them no more: in later turns, when the
-// user changes settings of droid's, and in whatever the session goes on in.
+// The servers stay though droid's settings file no longer has them: in later turns, when the user changes droid's settings, and in
+// successor sessions.
 func TestServersStayWithoutTheirSecrets(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		url, _ := mcpHTTP(t)

@@ -16,14 +16,14 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// says is what a command says.
-func (s session) says(command string) string {
+// commandReply returns the reply to a command.
+func (s session) commandReply(command string) string {
 	s.t.Helper()
 	return s.prompt(command).end(turnLimit).text()
 }
 
-// TestMCPServerIsSwitched: a server of the user's own file is stopped, started, and started anew, in droid and in that file. A
-// project's is refused: nothing of it comes into the user's file.
+// A server in the user's own file is stopped, started, and restarted, in droid and in that file. A project's is refused: nothing of it is
+// written to the user's file.
 func TestMCPServerIsSwitched(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		self, err := os.Executable()
@@ -59,39 +59,39 @@ func TestMCPServerIsSwitched(t *testing.T) {
 		}
 		s := startAgent(t, h).onPermission(rejectOnce).open(h)
 		awaits("it starts", func() bool { return runs("tiny") != 0 })
-		require.Contains(t, s.says("/mcp disable tiny"), "tiny is off")
+		require.Contains(t, s.commandReply("/mcp disable tiny"), "tiny is off")
 		awaits("it is stopped", func() bool { return runs("tiny") == 0 && disabled() })
-		require.Contains(t, s.says("/mcp"), "tiny: disabled")
-		require.Contains(t, s.says("/mcp reconnect tiny"), "it is off")
-		require.Contains(t, s.says("/mcp enable tiny"), "tiny is on")
+		require.Contains(t, s.commandReply("/mcp"), "tiny: disabled")
+		require.Contains(t, s.commandReply("/mcp reconnect tiny"), "it is off")
+		require.Contains(t, s.commandReply("/mcp enable tiny"), "tiny is on")
 		awaits("it is started", func() bool { return runs("tiny") != 0 && !disabled() })
 		before := runs("tiny")
-		require.Contains(t, s.says("/mcp reconnect tiny"), "stopped and started again")
+		require.Contains(t, s.commandReply("/mcp reconnect tiny"), "stopped and started again")
 		awaits("it is another one", func() bool { now := runs("tiny"); return now != 0 && now != before && !disabled() })
-		require.Contains(t, s.says("/mcp logout tiny"), "droid did not log out of the MCP server tiny: it is a program that runs on your machine, so it has no login.")
+		require.Contains(t, s.commandReply("/mcp logout tiny"), "droid did not log out of the MCP server tiny: it is a program that runs on your machine, so it has no login.")
 		for _, verb := range []string{"enable", "disable", "reconnect", "logout"} {
-			require.Contains(t, s.says("/mcp "+verb+" theirs"), "it is the project's")
+			require.Contains(t, s.commandReply("/mcp "+verb+" theirs"), "it is the project's")
 		}
 		require.Zero(t, runs("theirs"), "nobody has said that it may run")
 		require.False(t, disabled())
 	})
 }
 
-// TestSkillIsSwitched: a skill is off in droid, in the user's settings and in the menu, and on again.
+// A skill is disabled in droid, in the user's settings and in the menu, and enabled again.
 func TestSkillIsSwitched(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		file := filepath.Join(h.dir, ".factory", "skills", "deploy", "SKILL.md")
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		require.NoError(t, os.WriteFile(file, []byte("---\nname: deploy\ndescription: Puts it live.\n---\nDo it.\n"), 0o644))
 		s := startAgent(t, h).open(h)
-		require.Contains(t, s.says("/skills"), "- `deploy` (personal): Puts it live.")
+		require.Contains(t, s.commandReply("/skills"), "- `deploy` (personal): Puts it live.")
 		if h.version == oldDroid {
-			require.Contains(t, s.says("/skills disable deploy"), "cannot switch skills on and off")
+			require.Contains(t, s.commandReply("/skills disable deploy"), "cannot switch skills on and off")
 			return
 		}
 		for _, tt := range []struct{ verb, state, listed string }{{"disable", "off", "- `deploy` (personal, off)"}, {"enable", "on", "- `deploy` (personal):"}} {
-			require.Contains(t, s.says("/skills "+tt.verb+" deploy"), "deploy is "+tt.state+", in all your projects.")
-			require.Contains(t, s.says("/skills"), tt.listed)
+			require.Contains(t, s.commandReply("/skills "+tt.verb+" deploy"), "deploy is "+tt.state+", in all your projects.")
+			require.Contains(t, s.commandReply("/skills"), tt.listed)
 			names, _ := h.settings(t)["disabledSkills"].([]any)
 			require.Equal(t, tt.verb == "disable", len(names) == 1, "%v", names)
 			require.Eventually(t, func() bool {

@@ -25,8 +25,7 @@ import (
 // mcpEnv makes this test binary an MCP server on stdio.
 const mcpEnv = "DROID_ACP_E2E_MCP"
 
-// mcpAnswer is the answer of a small MCP server with one tool, echo; nil for
-// what wants none.
+// mcpAnswer returns the answer of a small MCP server with one tool, echo; nil for a notification.
 func mcpAnswer(line []byte, greeting string) []byte {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
@@ -56,7 +55,7 @@ func mcpAnswer(line []byte, greeting string) []byte {
 	return append(answer, '\n')
 }
 
-// Greetings that make the server on stdio another one.
+// Greetings that change the server on stdio.
 const (
 	muteServer  = "mute"  // it never answers
 	noisyServer = "noisy" // it writes more than its answers to stdout
@@ -158,7 +157,7 @@ func mcpSSE(t *testing.T) (url string) {
 	return serve(t, mux) + "/sse"
 }
 
-// stdioServer is this test binary as an MCP server.
+// stdioServer returns this test binary as an MCP server.
 func stdioServer(t *testing.T, name, greeting string) map[string]any {
 	t.Helper()
 	self, err := os.Executable()
@@ -166,7 +165,7 @@ func stdioServer(t *testing.T, name, greeting string) map[string]any {
 	return map[string]any{"name": name, "command": self, "args": []string{}, "env": []any{map[string]any{"name": mcpEnv, "value": greeting}}}
 }
 
-// contents are all files of a directory, but droid's own state.
+// contents returns all files in a directory, except droid's own state.
 func (h home) contents(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -201,7 +200,7 @@ func useMCP(model *modelserver.Server, prompt string, servers ...string) {
 	model.On(prompt, append(steps, modelserver.Step{Text: "Called."})...)
 }
 
-// results are what the tools of a turn gave, by their ids.
+// results returns the results of a turn's tools, by ID.
 func (e ending) results() map[string]string {
 	results := map[string]string{}
 	for _, u := range e.Updates {
@@ -212,7 +211,7 @@ func (e ending) results() map[string]string {
 	return results
 }
 
-// notices are what the agent itself said in a turn.
+// notices returns the agent's own texts in a turn.
 func (e ending) notices() string {
 	var b strings.Builder
 	for _, u := range e.Updates {
@@ -223,9 +222,8 @@ func (e ending) notices() string {
 	return b.String()
 }
 
-// unchanged checks that the files that were there before are as they were, and
-// that no other names the editor's servers. The HOME of the agent is h, its TMPDIR
-// too.
+// unchanged checks that the existing files are unchanged, and that no other one names the editor's servers. The agent's HOME, and TMPDIR,
+// is h.
 func (h home) unchanged(t *testing.T, before map[string]string, secrets ...string) {
 	t.Helper()
 	after := h.contents(t)
@@ -240,8 +238,7 @@ func (h home) unchanged(t *testing.T, before map[string]string, secrets ...strin
 	require.NotContains(t, after, ".factory/mcp.json")
 }
 
-// Servers of the editor reach the model with both droids, over all transports,
-// and leave nothing behind (quirk 24).
+// Servers of the editor work with both droids, over all transports, and leave nothing behind (quirk 24).
 func TestMCPServers(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		useMCP(model, "use", "tiny", "web", "old", "my-tools", "tiny-2", "noise")
@@ -277,8 +274,8 @@ func TestMCPServers(t *testing.T) {
 	})
 }
 
-// A server that starts and never answers keeps no session from opening, and no
-// prompt for long; one that hangs over HTTP neither. The user is told.
+// A server that starts and never answers prevents no session from opening, and delays no prompt for long; nor does one that hangs over
+// HTTP. The user is informed.
 func TestMCPServersThatHang(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		if h.version == newDroid {
@@ -307,7 +304,7 @@ func TestMCPServersThatHang(t *testing.T) {
 	})
 }
 
-// A server that dies in a tool call fails that call alone.
+// A server that dies in a tool call fails only that call.
 func TestMCPServerDies(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		useMCP(model, "use", "dying", "tiny")
@@ -319,9 +316,8 @@ func TestMCPServerDies(t *testing.T) {
 	})
 }
 
-// The servers are there wherever a session goes on: in the next agent after load
-// and resume, after parking, after a crash of droid, in a fork; and a load with
-// other servers has those.
+// The servers are available wherever a session continues: in the next agent after load and resume, after parking, after a crash of droid,
+// in a fork; and a load with other servers has those.
 func TestMCPServersStay(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		for _, name := range []string{"first", "loaded", "resumed", "parked", "crashed", "forked", "rewound"} {
@@ -378,9 +374,9 @@ func TestMCPServersStay(t *testing.T) {
 	})
 }
 
-// Where the user has runtime settings of their own, droid ≥ 0.215 is passed the
-// servers with the session; an older one ignores them, which the user is told.
-func TestMCPServersBesideRuntimeSettings(t *testing.T) {
+// If the user has runtime settings of their own, droid ≥ 0.215 gets the servers with the session; an older one ignores them, which the user
+// is shown.
+func TestMCPServersWithRuntimeSettings(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		useMCP(model, "use", "tiny")
 		settings := filepath.Join(h.dir, "mine.json")
@@ -399,8 +395,7 @@ func TestMCPServersBesideRuntimeSettings(t *testing.T) {
 	})
 }
 
-// A droid that cannot read the settings that bring it the servers, as behind a
-// wrapper, is passed them with the session.
+// A droid that cannot read the settings with the servers, as behind a wrapper, gets them with the session.
 func TestMCPServersWithoutSettings(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		useMCP(model, "use", "tiny")

@@ -25,7 +25,7 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// Variables that make this test binary another program.
+// Variables that turn this test binary into another program.
 const (
 	// sourceEnv: a scripted droid that answers each prompt with so many deltas, all of them
 	// different. linesEnv says how many go into one write, and messagesEnv of how many messages
@@ -34,12 +34,12 @@ const (
 	linesEnv    = "DROID_ACP_E2E_SOURCE_LINES"
 	messagesEnv = "DROID_ACP_E2E_SOURCE_MESSAGES"
 	paceEnv     = "DROID_ACP_E2E_SOURCE_PACE"
-	// relayEnv: a program that starts the droid that this names, and only copies bytes both ways.
+	// relayEnv: a program that starts the droid named by it, and only copies bytes in both directions.
 	relayEnv = "DROID_ACP_E2E_RELAY"
 )
 
-// pretended is what this process is to play instead of tests, nil for nothing.
-func pretended() func() error {
+// otherProgram returns the program that this process must be instead of the tests, nil for none.
+func otherProgram() func() error {
 	switch {
 	case os.Getenv(preparedEnv) != "":
 		return nil
@@ -120,7 +120,7 @@ func (s source) say(d *fakedroid.Droid) error {
 // stampMark stands before the time in a delta's text, in nanoseconds.
 const stampMark = " at:"
 
-// age is how long ago the text of a line was written, 0 where it does not tell.
+// age returns how long ago the text of a line was written, 0 if unknown.
 func age(line []byte) time.Duration {
 	_, rest, _ := bytes.Cut(line, []byte(stampMark))
 	digits := rest[:max(0, bytes.IndexByte(rest, ' '))]
@@ -146,15 +146,14 @@ func playRelay() error {
 		return err
 	}
 	go func() {
-		_, _ = io.Copy(struct{ io.Writer }{stdin}, os.Stdin) // no splice: lines are what is copied
+		_, _ = io.Copy(struct{ io.Writer }{stdin}, os.Stdin) // no splice: lines are copied
 		_ = stdin.Close()
 	}()
 	_, err = io.Copy(struct{ io.Writer }{os.Stdout}, struct{ io.Reader }{stdout})
 	return errors.Join(err, cmd.Wait())
 }
 
-// speaker is a client that does next to nothing: it writes lines and looks for words in those
-// that come.
+// speaker is a minimal client: it writes lines and searches those that it gets.
 type speaker struct {
 	b     *testing.B
 	cmd   *exec.Cmd
@@ -182,7 +181,7 @@ func (s *speaker) say(format string, a ...any) {
 	require.NoError(s.b, err)
 }
 
-// until reads to a line that has these words, and returns it. Each line before goes to seen.
+// until reads up to a line that contains these words, and returns it. Each line before is passed to seen.
 func (s *speaker) until(words string, seen func(line []byte)) string {
 	s.b.Helper()
 	var long []byte
@@ -211,7 +210,7 @@ func (s *speaker) end() {
 	_ = s.cmd.Wait()
 }
 
-// cpu is the processor time of the process alone, without its children.
+// cpu returns the processor time of the process, without its children.
 func (s *speaker) cpu() (sum time.Duration) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid))
 	for _, task := range tasks {
@@ -223,10 +222,10 @@ func (s *speaker) cpu() (sum time.Duration) {
 	return sum
 }
 
-// memory is what the process holds at present, in kB.
+// memory returns the memory of the process, in kB.
 func (s *speaker) memory() (kB float64) { return s.status("VmRSS") }
 
-// status is a field of the process's status, in kB (proc(5)): VmRSS for what it holds, VmHWM for the most it ever held.
+// status returns a field of the process's status, in kB (proc(5)): VmRSS for its memory, VmHWM for the maximum.
 func (s *speaker) status(field string) (kB float64) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	require.NoError(s.b, err)
@@ -247,7 +246,7 @@ func (f figures) addTime(name string, d time.Duration) { f.add(name, ms(d)) }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// at is what this part of the samples does not exceed.
+// at returns the value that this fraction of the samples does not exceed.
 func (f figures) at(name string, part float64) float64 {
 	list := slices.Sorted(slices.Values(f[name]))
 	return list[min(int(part*float64(len(list))), len(list)-1)]
@@ -296,15 +295,14 @@ var agentClient = protocol{
 	ended: func(id int) string { return fmt.Sprintf(`"id":%d,`, id) },
 }
 
-// party is a program that is measured.
+// party is a measured program.
 type party struct {
 	name  string
 	p     protocol
 	start func() *speaker
 }
 
-// parties are all that are compared. Of via the processor time is its own alone, without the agent
-// behind it.
+// parties returns all compared programs. For via the processor time is its own, without the agent behind it.
 func (h home) parties(b *testing.B, env ...string) []party {
 	self, err := os.Executable()
 	require.NoError(b, err)
@@ -323,7 +321,7 @@ func (h home) parties(b *testing.B, env ...string) []party {
 	}
 }
 
-// turns has a party do two turns, the second of which is measured.
+// turns runs two turns of a party, the second of which is measured.
 func (p party) turns(b *testing.B, h home, deltas int, f figures) {
 	s := p.start()
 	defer s.end()
@@ -359,8 +357,8 @@ func (p party) turns(b *testing.B, h home, deltas int, f figures) {
 	}
 }
 
-// starts measures how long a party takes until it answers and until it has a session, cold and
-// with a second between, and until it has a second session.
+// starts measures how long a party takes until it answers and until it has a session, cold and a second later, and until it has a second
+// session.
 func (p party) starts(h home, f figures) {
 	began := time.Now()
 	s := p.start()
@@ -388,9 +386,8 @@ func (p party) starts(h home, f figures) {
 	}
 }
 
-// BenchmarkPerformance measures droid-acp beside its references, and fills in the table of
-// docs/dev/performance.md where $DROID_ACP_E2E_PERFORMANCE names that file. Each round has all that
-// is compared one after the other. `make bench` runs it.
+// BenchmarkPerformance measures droid-acp and its references, and updates the table of docs/dev/performance.md if
+// $DROID_ACP_E2E_PERFORMANCE names that file. Each round runs all of them one after the other. `make bench` runs it.
 func BenchmarkPerformance(b *testing.B) {
 	const deltas = 20_000
 	for _, version := range []string{newDroid, oldDroid} {
@@ -452,7 +449,7 @@ func BenchmarkPerformance(b *testing.B) {
 	}
 }
 
-// hookProcess times the program as droid's hook, with nobody to ask.
+// hookProcess measures the program as droid's hook, without an agent.
 func hookProcess(b *testing.B) time.Duration {
 	b.Helper()
 	cmd := exec.Command(programs.Agent, stream.OwnHook, "none")
@@ -464,7 +461,7 @@ func hookProcess(b *testing.B) time.Duration {
 // figure is a row of a table.
 type figure struct{ what, name, unit string }
 
-// write reports the medians, and fills in the rows that the page's table has of these figures.
+// write reports the medians, and updates the rows for these figures in the page's table.
 func write(b *testing.B, name string, f figures, rows []figure) {
 	filled := false
 	for _, row := range rows {
@@ -496,7 +493,7 @@ func write(b *testing.B, name string, f figures, rows []figure) {
 	}
 }
 
-// fillRow replaces the line of the page that begins like the row. It reports whether there is one.
+// fillRow replaces the line of the page with this beginning by the row. It reports whether there is one.
 func fillRow(b *testing.B, page, begins, row string) bool {
 	text, err := os.ReadFile(page)
 	require.NoError(b, err)

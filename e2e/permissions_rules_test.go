@@ -17,11 +17,11 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// checksRules reports whether droid says itself what its lists make of a command.
+// checksRules reports whether droid itself can apply its lists to a command.
 func (h home) checksRules() bool { return droids.CompareVersions(h.version, "0.225.2") >= 0 }
 
-// What it says that a rule lets through is what runs without a question, in each shape of a command: by droid's own
-// check where it has one, else as droid-acp reads the lists.
+// A command that the rules allow runs without a question, in each form: according to droid's own check if it has one, otherwise to
+// droid-acp's reading of the lists.
 func TestPermissionsAsDroidDoes(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h.changeSettings(t, func(settings map[string]any) {
@@ -56,7 +56,7 @@ func TestPermissionsAsDroidDoes(t *testing.T) {
 	})
 }
 
-// What is taken back counts from the next prompt on, and each file keeps all else.
+// A removed permission is effective from the next prompt on, and the rest of each file is unchanged.
 func TestPermissionIsTakenBack(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h.changeSettings(t, func(settings map[string]any) { settings["commandAllowlist"] = []any{"touch zz1", "mkdir only"} })
@@ -83,7 +83,7 @@ func TestPermissionIsTakenBack(t *testing.T) {
 	})
 }
 
-// What is allowed of MCP servers for good is listed and taken back; it is kept with the user's servers.
+// Permanent permissions of MCP servers are listed and removed; they are stored with the user's servers.
 func TestMCPPermissionIsTakenBack(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		if h.version == oldDroid {
@@ -116,7 +116,7 @@ func TestMCPPermissionIsTakenBack(t *testing.T) {
 	})
 }
 
-// What a project allows that nobody has trusted is listed with what keeps it from counting, and its file is never written.
+// What an untrusted project allows is listed with the reason why it has no effect, and its file is never written.
 func TestPermissionsOfAProject(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("go", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("c", "touch a")}}, modelserver.Step{Text: "Done."})
@@ -151,8 +151,8 @@ func TestPermissionsOfAProject(t *testing.T) {
 	})
 }
 
-// What the user has allowed for good runs what a project brings (`make test`), so it is asked about in a project of which something
-// is left out, also in a folder below. In others it runs as before, and what the user wants to be asked about stays so.
+// A command that the user has allowed permanently can run a project's programs (`make test`), so it needs a question in a project of which
+// something is excluded, also in a subdirectory. In others it still runs, and what the user wants to be asked about still needs a question.
 func TestAllowedForGoodIsAskedAboutWhereSomethingIsLeftOut(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h.changeSettings(t, func(settings map[string]any) {

@@ -20,8 +20,7 @@ import (
 // socatEnv makes this test binary a socat that listens and forwards nothing.
 const socatEnv = "DROID_ACP_E2E_SOCAT"
 
-// pretendSocat makes the socket that droid waits for and stays until its parent
-// is gone.
+// pretendSocat creates the socket that droid waits for and stays until its parent has exited.
 func pretendSocat(args []string) int {
 	for _, arg := range args {
 		path, ok := strings.CutPrefix(arg, "UNIX-LISTEN:")
@@ -42,9 +41,8 @@ func pretendSocat(args []string) int {
 	return 0
 }
 
-// sandboxed turns the sandbox of h's droid on. It is there only with bwrap and
-// socat, which the files that droid itself reads and writes do not pass through:
-// programs that do nothing stand in for them.
+// sandboxed enables the sandbox of h's droid, which requires bwrap and socat. droid's own reading and writing of files does not use them,
+// so programs that do nothing replace them.
 func (h *home) sandboxed(t *testing.T, sandbox map[string]any) {
 	t.Helper()
 	self, err := os.Executable()
@@ -65,7 +63,7 @@ func (h *home) sandboxed(t *testing.T, sandbox map[string]any) {
 	h.changeSettings(t, func(settings map[string]any) { settings["sandbox"] = sandbox })
 }
 
-// settings are what droid's settings.json says.
+// settings returns droid's settings.json.
 func (h home) settings(t *testing.T) map[string]any {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(h.dir, ".factory", "settings.json"))
@@ -84,7 +82,7 @@ func (h home) changeSettings(t *testing.T, change func(settings map[string]any))
 	require.NoError(t, os.WriteFile(filepath.Join(h.dir, ".factory", "settings.json"), data, 0o600))
 }
 
-// text is the text of what a permission request shows.
+// text returns the text shown by a permission request.
 func (p permission) text(t *testing.T) string {
 	t.Helper()
 	var call struct{ Content []item }
@@ -92,8 +90,7 @@ func (p permission) text(t *testing.T) string {
 	return itemText(call.Content)
 }
 
-// What droid's sandbox holds back is said in words, and only a clear yes lets it
-// through.
+// What droid's sandbox blocks is explained, and only a clear yes allows it.
 func TestSandboxViolations(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		secret := filepath.Join(h.dir, "secret", "key.txt")
@@ -157,8 +154,7 @@ func TestSandboxViolations(t *testing.T) {
 	})
 }
 
-// Droid Shield, which is on by default, stops a commit of what looks like a
-// secret; the call says why.
+// Droid Shield, which is on by default, blocks a commit of a likely secret; the call says why.
 func TestDroidShield(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		require.NoError(t, os.WriteFile(filepath.Join(h.work, "keys.txt"),

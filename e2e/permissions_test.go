@@ -19,14 +19,14 @@ import (
 
 var forms = map[string]any{"elicitation": map[string]any{"form": map[string]any{}}}
 
-// inSpec brings a session to spec mode.
+// inSpec switches a session to spec mode.
 func (s session) inSpec() session {
 	s.t.Helper()
 	s.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "spec"}, nil)
 	return s
 }
 
-// savedPlans are the plans that droid has saved.
+// savedPlans returns the plans that droid has saved.
 func (h home) savedPlans(t *testing.T) string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(h.dir, ".factory", "specs", "*.md"))
@@ -40,13 +40,12 @@ func (h home) savedPlans(t *testing.T) string {
 	return text
 }
 
-// told reports whether the model got a text.
-func told(model *modelserver.Server, text string) bool {
+// modelGot reports whether the model got a text.
+func modelGot(model *modelserver.Server, text string) bool {
 	return slices.ContainsFunc(model.Requests(), func(r modelserver.Request) bool { return strings.Contains(string(r.Body), text) })
 }
 
-// The user changes the plan in a form: that is what droid saves and the thread
-// shows.
+// The user edits the plan in a form: droid saves the edited plan, and the thread shows it.
 func TestPlanIsEdited(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		const edited = "# My own plan\n\n1. Touch a file named planned, later.\n"
@@ -94,7 +93,7 @@ func TestPlanIsEdited(t *testing.T) {
 		shown := updates[len(updates)-1].items()
 		require.Equal(t, strings.TrimSpace(edited), shown[0].Content.Text)
 		require.Contains(t, itemText(shown), filepath.Join(h.dir, ".factory", "specs"))
-		require.True(t, told(model, "manually edited"), "the model knows that it has to read it")
+		require.True(t, modelGot(model, "manually edited"), "the model knows that it has to read it")
 
 		c.end(h)
 		again := startAgent(t, h).initialize()
@@ -109,7 +108,7 @@ func TestPlanIsEdited(t *testing.T) {
 	})
 }
 
-// A form that is closed leads back to the choice; a cancelled turn takes it back.
+// A closed form leads back to the choice; cancelling the turn withdraws it.
 func TestPlanFormIsLeft(t *testing.T) {
 	t.Parallel()
 	model := newModel(t)
@@ -143,7 +142,7 @@ func TestPlanFormIsLeft(t *testing.T) {
 	require.Empty(t, c.modesAfter(running.from), "the session stays in spec mode")
 }
 
-// One of several plans: droid 0.99 names them, and the model hears of the pick.
+// One of several plans: droid 0.99 names them, and the model gets the selection.
 func TestOneOfSeveralPlans(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		for _, word := range []string{"propose", "leave", "stop"} {
@@ -177,7 +176,7 @@ func TestOneOfSeveralPlans(t *testing.T) {
 			end := turn.done()
 			require.Equal(t, []string{"failed"}, end.tools(), word)
 			require.Len(t, c.asked(), before+len(pick))
-			require.False(t, told(model, "I choose"))
+			require.False(t, modelGot(model, "I choose"))
 			require.NotContains(t, end.text(), "Carried out")
 			require.Empty(t, c.modesAfter(turn.from), "the session stays in spec mode")
 		}
@@ -193,13 +192,13 @@ func TestOneOfSeveralPlans(t *testing.T) {
 		require.Contains(t, optionNames(asked[1]), "Yes, and ask each time: Auto (Off)")
 		require.Equal(t, []string{"auto-low"}, c.modesAfter(turn.from))
 		require.Equal(t, []string{"completed"}, end.tools())
-		require.True(t, told(model, "I choose this option of the plan: Plan B"), "the model gets the pick")
+		require.True(t, modelGot(model, "I choose this option of the plan: Plan B"), "the model gets the pick")
 		require.Contains(t, end.text(), "Carried out.")
 	})
 }
 
-// byKind is a client that acts on the kinds of options: of several of a kind its
-// key takes the last, and it shows no content of a call that waits.
+// byKind is a client that acts on the kinds of options: for several of one kind its key selects the last, and it shows no content of a
+// pending call.
 var byKind = map[string]any{"name": "CodeCompanion.nvim", "version": "1.0.0"}
 
 func (p permission) lastOf(kind string) string {
@@ -212,13 +211,12 @@ func (p permission) lastOf(kind string) string {
 	return last
 }
 
-// oneKeyClients are clients whose key may stand for any option of a kind: one that is known for that, one
-// without a name, and two with names that nobody knows.
+// oneKeyClients are clients whose key may stand for any option of a kind: a known one, one without a name, and two with unknown names.
 var oneKeyClients = map[string]map[string]any{"known": byKind, "nameless": nil, "unknown": {"name": "an editor of the future", "version": "1"},
 	"JetBrains": {"name": "JetBrains.IntelliJ IDEA", "version": "2026.3", "type": "ide"}}
 
-// The key "always accept" of such a client gives away the least that droid offers,
-// and what it decides on was shown. Only one that may show names is asked questions as choices.
+// The key "always accept" of such a client grants the least that droid offers, and the content to decide on was shown. Only a client that
+// may show names gets questions as choices.
 func TestOneKeyGrantsTheLeast(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		spec(model)
@@ -269,8 +267,8 @@ func TestOneKeyGrantsTheLeast(t *testing.T) {
 	})
 }
 
-// titledBefore checks that each call has the title of its permission request before that comes. (On a busy machine droid takes
-// longer to spell out a call than most clients are kept waiting for its first title.)
+// titledBefore checks that each call has the title of its permission request before that is sent. (On a busy machine droid may take longer
+// to complete a call's input than clients wait for its first title.)
 func (c *client) titledBefore(from int) {
 	c.t.Helper()
 	c.mu.Lock()
@@ -288,8 +286,7 @@ func (c *client) titledBefore(from int) {
 	}
 }
 
-// "always" raises the mode as the request said, and what it allows is not asked
-// again.
+// "always" raises the mode as the request says, and what it allows needs no further question.
 func TestAlwaysRaisesTheMode(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		create := func(id, name string) modelserver.ToolCall {
@@ -313,8 +310,8 @@ func TestAlwaysRaisesTheMode(t *testing.T) {
 	})
 }
 
-// What "always" keeps for a tool of an MCP server is where the request says.
-func TestAlwaysOfAnMCPTool(t *testing.T) {
+// The effect of "always" for a tool of an MCP server is as the request says.
+func TestAlwaysForMCPTool(t *testing.T) {
 	t.Parallel()
 	model := newModel(t)
 	h := newHome(t, newDroid, model.URL())
@@ -336,9 +333,8 @@ func TestAlwaysOfAnMCPTool(t *testing.T) {
 	require.Contains(t, string(data), "persistentPermissions")
 }
 
-// Two files made at once: each diff stands under its own call, and a request for
-// both (0.99; 0.225 asks one by one) has an entry of its own. And a file of the kernel's that is edited shows
-// nothing of the agent's environment.
+// Two files are created at once: each diff is under its own call, and a request for both (0.99; 0.225 asks one by one) has a separate
+// entry. An edit of a kernel file shows nothing of the agent's environment.
 func TestTwoEditsInOneRequest(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {

@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// refuseWithWords picks the option that has the user say why.
+// refuseWithWords selects the option with which the user gives a reason.
 func refuseWithWords(p permission) string {
 	for _, o := range p.Options {
 		if o.Name == "No, and say why" {
@@ -35,8 +35,7 @@ func saying(c *client, reason string) {
 	})
 }
 
-// seenBehind checks what the model got in the request that has these words: them as the
-// user's message at the end, and the refusal right before.
+// seenBehind checks the model's request with these words: they are the last user message, directly after the refusal.
 func seenBehind(t *testing.T, model *modelserver.Server, words string) {
 	t.Helper()
 	for _, r := range model.Requests() {
@@ -59,7 +58,7 @@ func seenBehind(t *testing.T, model *modelserver.Server, words string) {
 	require.Fail(t, "the model did not get the words")
 }
 
-// userTexts are the messages of the user's among the updates.
+// userTexts returns the user messages among the updates.
 func (e ending) userTexts() (texts []string) {
 	for _, u := range e.Updates {
 		if u.SessionUpdate == "user_message_chunk" {
@@ -69,9 +68,9 @@ func (e ending) userTexts() (texts []string) {
 	return texts
 }
 
-// What the user says with a refusal is the next that the model gets, within the same
-// prompt: for a command, for an edit, for a plan, and for several tools at once.
-func TestRefusalWithWords(t *testing.T) {
+// The user's reason for a refusal is the next message to the model, within the same prompt: for a command, an edit, a plan, and several
+// tools at once.
+func TestRefusalWithText(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		file := filepath.Join(h.work, "a.txt")
 		require.NoError(t, os.WriteFile(file, []byte("line one\n"), 0o600))
@@ -123,9 +122,8 @@ func TestRefusalWithWords(t *testing.T) {
 	})
 }
 
-// A follow-up that droid has already runs before the words; a cancel while the model is to
-// answer the words ends the prompt.
-func TestWordsAmongFollowUpsAndCancels(t *testing.T) {
+// A follow-up that droid has already runs before the reason; a cancel while the model answers the reason ends the prompt.
+func TestRefusalTextWithFollowUpsAndCancels(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("command", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("a", "touch refused")}})
 		model.On("follow", modelserver.Step{Text: "I followed."})
@@ -148,8 +146,8 @@ func TestWordsAmongFollowUpsAndCancels(t *testing.T) {
 		first := running.done()
 		require.Equal(t, []string{"because 1"}, first.userTexts())
 		require.Equal(t, "end_turn", follow.end(turnLimit).Stop)
-		require.True(t, told(model, "because 1"))
-		require.True(t, told(model, "follow"))
+		require.True(t, modelGot(model, "because 1"))
+		require.True(t, modelGot(model, "follow"))
 
 		c.onPermission(refuseWithWords)
 		saying(c, "hang")
@@ -164,9 +162,8 @@ func TestWordsAmongFollowUpsAndCancels(t *testing.T) {
 	})
 }
 
-// Of several tools one is allowed and another refused with words: the model gets them in
-// the same prompt, whichever was answered first.
-func TestRefusalOfOneOfSeveralWithWords(t *testing.T) {
+// Of several tools one is allowed and another refused with a reason: the model gets both in the same prompt, whichever was answered first.
+func TestRefusalOfOneOfSeveralWithText(t *testing.T) {
 	t.Parallel()
 	for first, name := range map[bool]string{true: "the first", false: "the second"} {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +193,7 @@ func TestRefusalOfOneOfSeveralWithWords(t *testing.T) {
 	}
 }
 
-// steer sends a steering message, and returns what came of it.
+// steer sends a steering message, and returns its outcome.
 func (s session) steer(text string) (outcome string) {
 	s.t.Helper()
 	var result struct {
@@ -207,8 +204,8 @@ func (s session) steer(text string) (outcome string) {
 	return result.Outcome
 }
 
-// A steering message reaches the model within the running prompt, which ends behind its
-// answer: while the model speaks, while a tool runs, and while the user is asked.
+// A steering message reaches the model within the running prompt, which ends after its answer: while the model streams, while a tool runs,
+// and during a question.
 func TestSteering(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("long", modelserver.Step{Text: strings.Repeat("word ", 20), Delay: 50 * time.Millisecond})
@@ -239,7 +236,7 @@ func TestSteering(t *testing.T) {
 			require.Equal(t, "end_turn", end.Stop, prompt)
 			require.Empty(t, end.userTexts(), prompt)
 			require.Contains(t, end.text(), "I was steered.", prompt)
-			require.True(t, told(model, message), prompt)
+			require.True(t, modelGot(model, message), prompt)
 			return end
 		}
 		steer("long", "steered while speaking", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })

@@ -25,8 +25,7 @@ import (
 // remote is a droid-acp serve that listens on a loopback address.
 type remote struct{ url, token string }
 
-// startRemote serves a home's agents, to pages of the origins, too. An agent whose client
-// has left ends within a second.
+// startRemote serves a home's agents, including to pages of the origins. An agent whose client has left ends within a second.
 func startRemote(t *testing.T, h home, origins ...string) remote {
 	t.Helper()
 	var args []string
@@ -71,7 +70,7 @@ func startRemoteWith(t *testing.T, h home, scheme string, flags ...string) remot
 	return remote{url: scheme + "://" + address + transport.Path, token: strings.TrimSpace(string(token))}
 }
 
-// freeAddress is one that nobody listens on.
+// freeAddress returns an unused address.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -93,8 +92,8 @@ func TestClientTypeScriptWebSocket(t *testing.T) {
 	})
 }
 
-// A client dies in the middle of an answer. The next one loads the session while the turn
-// runs, and is told all of it once; so is one that comes when it is over.
+// A client dies during an answer. The next one loads the session during the turn, and gets all of it once; so does one that comes after the
+// end.
 func TestClientTypeScriptComesBack(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("remember", modelserver.Step{Text: longText(), Delay: 20 * time.Millisecond})
@@ -114,9 +113,8 @@ func TestClientTypeScriptComesBack(t *testing.T) {
 	})
 }
 
-// TestPageInABrowser has a page do one turn by WebSocket, and another page, of an origin
-// that may not, told nothing. Both have the token. It is skipped where there is no Chromium
-// (Debian: apt-get install chromium).
+// A page does one turn by WebSocket, and another page, of a forbidden origin, gets nothing. Both have the token. The test is skipped
+// without Chromium (Debian: apt-get install chromium).
 func TestPageInABrowser(t *testing.T) {
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
@@ -134,7 +132,7 @@ func TestPageInABrowser(t *testing.T) {
 	})
 }
 
-// pages is an origin with the page of testdata/pages.
+// pages is an origin with the page in testdata/pages.
 type pages struct {
 	origin string
 	told   chan string
@@ -163,7 +161,7 @@ func startPages(t *testing.T) pages {
 	return p
 }
 
-// visit opens the page in a browser and returns what it tells first.
+// visit opens the page in a browser and returns its first message.
 func (p pages) visit(t *testing.T, browser string, r remote, h home) string {
 	t.Helper()
 	address := p.origin + "/#" + url.PathEscape(strings.Join([]string{strings.Replace(r.url, "http", "ws", 1), r.token, h.work}, ","))

@@ -16,8 +16,8 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// project makes a project with an MCP server, a hook and a subagent of its own, all
-// called by its name. What runs of it writes a line to the home's file "ran".
+// project creates a project with an MCP server, a hook and a subagent, all named after it. Whatever of it runs writes a line to the home's
+// file "ran".
 func (h home) project(t *testing.T, name string) (dir string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -42,7 +42,7 @@ func (h home) project(t *testing.T, name string) (dir string) {
 	return dir
 }
 
-// ran is what has run of the projects, each once.
+// ran returns what has run of the projects, each once.
 func (h home) ran(t *testing.T) map[string]bool {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(h.dir, "ran"))
@@ -56,13 +56,13 @@ func (h home) ran(t *testing.T) map[string]bool {
 	return found
 }
 
-// forgetRan empties the record.
+// forgetRan clears the record.
 func (h home) forgetRan(t *testing.T) {
 	t.Helper()
 	require.NoError(t, os.RemoveAll(filepath.Join(h.dir, "ran")))
 }
 
-// awaitRan waits until this has run, and reports false when it did not within limit.
+// awaitRan waits until this has run, and returns false if it did not within limit.
 func (h home) awaitRan(t *testing.T, what string, limit time.Duration) bool {
 	t.Helper()
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
@@ -73,16 +73,15 @@ func (h home) awaitRan(t *testing.T, what string, limit time.Duration) bool {
 	return false
 }
 
-// toldOf is what the last request to the model says of a project's server and subagent.
+// toldOf reports whether the last request to the model has a project's server and subagent.
 func toldOf(model *modelserver.Server, name string) (server, subagent bool) {
 	body := string(lastRequest(model).Body)
 	return strings.Contains(body, "server"+name), strings.Contains(body, "sub"+name)
 }
 
-// The first session is in another directory than the agent, at once or when the droid
-// that was started ahead has read that of the agent: it has the servers, the hooks and the
-// subagents of its own directory, and only those.
-func TestFirstSessionElsewhere(t *testing.T) {
+// The first session is in another directory than the agent, at once or after the prewarmed droid has read the agent's directory: it has the
+// servers, hooks and subagents of its own directory, and only those.
+func TestFirstSessionInOtherDirectory(t *testing.T) {
 	notKept(t, "it counts the droids of one editor after the other, and the server keeps those of the first")
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		for _, waits := range []bool{false, true} {
@@ -131,13 +130,13 @@ func TestFirstSessionElsewhere(t *testing.T) {
 	})
 }
 
-// where is a script that tells the directory in which droid works.
+// where scripts a command that prints droid's working directory.
 func where(id string) []modelserver.Step {
 	return []modelserver.Step{{Text: "I look. ", Tools: []modelserver.ToolCall{execute(id, "pwd; echo "+id+" >> by-command.txt"),
 		{ID: id + "-made", Name: "Create", Args: map[string]any{"file_path": id + ".txt", "content": "made"}}}}, {Text: "Seen."}}
 }
 
-// worksIn checks by a turn where droid works, and that the model is told so.
+// worksIn checks by a turn in which directory droid works, and that the model's context names it.
 func (s session) worksIn(model *modelserver.Server, word, dir string) {
 	s.t.Helper()
 	end := s.prompt(word).end(turnLimit)
@@ -154,7 +153,7 @@ func (s session) worksIn(model *modelserver.Server, word, dir string) {
 	require.Contains(s.t, s.listedIn(dir), s.id)
 }
 
-// listedIn are the ids of the sessions of a directory.
+// listedIn returns the IDs of the sessions of a directory.
 func (c *client) listedIn(dir string) (ids []string) {
 	c.t.Helper()
 	var result struct {
@@ -172,8 +171,7 @@ func stored(id, cwd string) map[string]any {
 	return map[string]any{"sessionId": id, "cwd": cwd, "mcpServers": []any{}}
 }
 
-// A project that was moved: its session goes on in the new place, in this agent and the
-// next one, also when droid was killed.
+// A project was moved: its session continues in the new directory, in this agent and the next one, also after droid was killed.
 func TestMovedProject(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		for _, word := range []string{"first", "second", "third", "fourth", "fifth"} {
@@ -213,8 +211,8 @@ func TestMovedProject(t *testing.T) {
 	})
 }
 
-// A session that is copied into a worktree: what the copy edits is the worktree, the
-// original stays where it is. Open or not, that is the same; so is a load elsewhere.
+// A session is forked into a worktree: the fork edits the worktree, the original stays in its directory. It is the same whether the session
+// is open or not, and for a load elsewhere.
 func TestForkIntoAWorktree(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		for _, word := range []string{"made", "open", "stayed", "closed", "loaded"} {

@@ -27,8 +27,7 @@ func (h home) signalDroid(t testing.TB, s syscall.Signal) {
 	}
 }
 
-// TestDroidDiesOverACommand: a command is answered once when droid dies over it, by what is known of what was done, and the session
-// goes on.
+// A command is answered once if droid dies during it, according to what is known of its effect, and the session continues.
 func TestDroidDiesOverACommand(t *testing.T) {
 	const gone = "The next prompt starts droid again and continues this session."
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -85,8 +84,7 @@ func TestDroidDiesOverACommand(t *testing.T) {
 	})
 }
 
-// TestStructuredOutputOfTheDead: when droid or the agent is killed over a prompt that wants a form, that has one end, and nothing of
-// it comes with the next one.
+// If droid or the agent is killed during a prompt with a schema, the prompt ends once, and nothing of it appears in the next one.
 func TestStructuredOutputOfTheDead(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		if h.version == oldDroid {

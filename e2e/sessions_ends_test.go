@@ -19,11 +19,11 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// endsEnv is how often TestEndsLoseNothing ends a droid of each version.
+// endsEnv is how often TestEndsLoseNothing ends a droid, per version.
 const endsEnv = "DROID_ACP_E2E_ENDS"
 
-// A droid that is ended right behind a turn has its session's file whole, and has run the user's hook of the
-// end. One without a login is not waited for then: it would wait for a cloud that does not know it.
+// A droid that is ended right after a turn has a complete session file, and has run the user's session-end hook. One without a login is
+// then not waited for: it would wait for a cloud that does not know it.
 func TestEndsLoseNothing(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello."})
@@ -51,7 +51,7 @@ func TestEndsLoseNothing(t *testing.T) {
 	})
 }
 
-// endAfterTurn has a droid of its own work through a turn, ends it, and looks at what it has left.
+// endAfterTurn runs a turn with a new droid, ends it, and checks what it leaves.
 func endAfterTurn(t *testing.T, h home, ends int) (time.Duration, *droid.ExitError) {
 	t.Helper()
 	client, err := droid.Start(droid.Command{Path: h.droid, Dir: h.work, Env: h.env}, nil)

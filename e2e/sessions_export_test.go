@@ -22,8 +22,7 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// picturesEnv names a directory for the exported page and pictures of it, as docs/features.md
-// shows one.
+// picturesEnv names a directory for the exported page and pictures of it, as shown in docs/features.md.
 const picturesEnv = "DROID_ACP_E2E_PICTURES"
 
 const exportedAnswer = "## What I changed\n\n`greet` now takes a **name**; ~~hello~~ *good morning* is the new word.\n\n" +
@@ -62,10 +61,9 @@ func exportedTurns(model *modelserver.Server, h home) {
 		modelserver.Step{Text: "It is tagged."})
 }
 
-// TestExportInABrowser opens an exported conversation in headless Chromium: all that a
-// conversation has is shown as what it is, what it holds stays text, nothing is on the
-// console and no request leaves the file. It is skipped where there is no Chromium
-// (Debian: apt-get install chromium).
+// TestExportInABrowser opens an exported conversation in headless Chromium: every part of the conversation is shown in its form, its
+// content stays text, the console is empty and no request leaves the file. It is skipped without Chromium (Debian: apt-get install
+// chromium).
 func TestExportInABrowser(t *testing.T) {
 	alsoFar(t)
 	browser, err := exec.LookPath("chromium")
@@ -105,8 +103,7 @@ func TestExportInABrowser(t *testing.T) {
 	})
 }
 
-// requireHarmless checks that a page has no element or attribute that runs or loads
-// anything.
+// requireHarmless checks that a page has no element or attribute that runs or loads anything.
 func requireHarmless(t *testing.T, dom string) {
 	t.Helper()
 	tokens := html.NewTokenizer(strings.NewReader(dom))
@@ -142,7 +139,7 @@ func drawing(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// exportedParts are in the page that a browser has made of the conversation.
+// exportedParts are expected in the rendered page.
 var exportedParts = []string{
 	"A picture, and a small file.", `src="data:image/`, "<h2>You", `<h2>droid <span class="meta">Scripted</span>`,
 	`<h4>What I changed</h4>`, "<strong>name</strong>", "~~hello~~", "<em>good morning</em>", `<td>good morning, Ada</td>`,
@@ -154,7 +151,7 @@ var exportedParts = []string{
 	"<b>Plan</b>", "<strong>v1.1</strong>", "Approved.", "It is tagged.",
 }
 
-// allowOrFirst allows what can be allowed and picks the first answer of a question.
+// allowOrFirst allows what can be allowed and selects the first answer of a question.
 func allowOrFirst(p permission) string {
 	if id := p.Option("allow_once"); id != "" {
 		return id
@@ -162,7 +159,7 @@ func allowOrFirst(p permission) string {
 	return p.Options[0].OptionID
 }
 
-// chromium runs a headless Chromium without a home of its own.
+// chromium runs a headless Chromium with an empty home.
 func chromium(t *testing.T, browser, page string, args ...string) (stdout, stderr string) {
 	t.Helper()
 	args = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--hide-scrollbars",
@@ -176,14 +173,13 @@ func chromium(t *testing.T, browser, page string, args ...string) (stdout, stder
 	return string(out), log.String()
 }
 
-// openPage is what a browser makes of a page. The browser has nothing to say about it
-// and asks for nothing else.
+// openPage returns the rendered page. The browser must report no error and send no other request.
 func openPage(t *testing.T, browser, page string) (dom string) {
 	t.Helper()
 	netlog := filepath.Join(t.TempDir(), "net.json")
 	dom, said := chromium(t, browser, page, "--log-net-log="+netlog, "--dump-dom")
 	for line := range strings.Lines(said) {
-		if strings.Contains(line, "CONSOLE") && !strings.Contains(line, "source: chrome://") { // pages of its own
+		if strings.Contains(line, "CONSOLE") && !strings.Contains(line, "source: chrome://") { // the browser's own pages
 			t.Error(line)
 		}
 	}
@@ -191,8 +187,7 @@ func openPage(t *testing.T, browser, page string) (dom string) {
 	return dom
 }
 
-// keepPictures keeps the page and pictures of it, if it was asked for. The test's
-// directory has a shorter name there.
+// keepPictures stores the page and pictures of it, if requested. The test's directory has a shorter name there.
 func keepPictures(t *testing.T, browser, page string, h home) {
 	t.Helper()
 	dir := os.Getenv(picturesEnv)
@@ -209,8 +204,7 @@ func keepPictures(t *testing.T, browser, page string, h home) {
 	}
 }
 
-// requested are the addresses that a net log of Chromium has requests for, but
-// for its own and the file's.
+// requested returns the addresses that a net log of Chromium has requests for, except for its own and the file's.
 func requested(t *testing.T, path string) []string {
 	t.Helper()
 	data, err := os.ReadFile(path)

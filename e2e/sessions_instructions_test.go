@@ -17,8 +17,7 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// instructed is what a model request says of a session's instructions: how often each
-// of these words is in it.
+// instructed returns how often a model request contains each of these texts of a session's instructions.
 func instructed(t *testing.T, model *modelserver.Server, words ...string) map[string]int {
 	t.Helper()
 	found := map[string]int{}
@@ -31,7 +30,7 @@ func instructed(t *testing.T, model *modelserver.Server, words ...string) map[st
 	return found
 }
 
-// with are the params of a method that opens a session, and these.
+// with returns the params of a method that opens a session, and these.
 func (h home) with(id string, more map[string]any) map[string]any {
 	params := h.params(id)
 	if id == "" {
@@ -47,11 +46,9 @@ func appends(text string) map[string]any {
 	return map[string]any{"mode": "append", "content": []any{map[string]any{"type": "text", "text": text}}}
 }
 
-// TestInstructionsReachTheModel: what the client adds to the system prompt, and the
-// additional directories, are in each request of the model, once: after new, in later
-// prompts, after a rewind and a compaction, after a load that gives them, by this agent
-// and by another. A load without directories has none. The words hold by themselves
-// where droid stores them.
+// The client's addition to the system prompt, and the additional directories, are in each request to the model, once: after new, in later
+// prompts, after a rewind and a compaction, after a load that gives them, by this agent and by another. A load without directories has
+// none. The addition applies by itself if droid stores it.
 func TestInstructionsReachTheModel(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -108,7 +105,7 @@ func TestInstructionsReachTheModel(t *testing.T) {
 	})
 }
 
-// root makes a directory beside the working directory.
+// root creates a directory next to the working directory.
 func (h home) root(t *testing.T, name string) string {
 	t.Helper()
 	dir := filepath.Join(h.dir, name)
@@ -116,8 +113,7 @@ func (h home) root(t *testing.T, name string) string {
 	return dir
 }
 
-// TestInstructionsOutliveDroid: a droid that is killed, and one that was parked, are
-// followed by one that has the same.
+// A droid that was killed, and one that was parked, are replaced by one with the same instructions.
 func TestInstructionsOutliveDroid(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("first", modelserver.Step{Text: "Fine."})
@@ -151,8 +147,7 @@ func TestInstructionsOutliveDroid(t *testing.T) {
 	})
 }
 
-// TestWorkInAnotherRoot: a file of another root is read, made and linked to like one
-// of the working directory, and the user sees its whole path.
+// A file of another root is read, created and linked to like one of the working directory, and the user sees its full path.
 func TestWorkInAnotherRoot(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		lib := h.root(t, "lib")
@@ -192,8 +187,7 @@ func TestWorkInAnotherRoot(t *testing.T) {
 	})
 }
 
-// TestACPXAppendsToTheSystemPrompt: what acpx is told to append reaches the model,
-// once.
+// Text appended by acpx reaches the model, once.
 func TestACPXAppendsToTheSystemPrompt(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello from the scripted model."})

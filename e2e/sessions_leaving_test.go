@@ -18,14 +18,12 @@ import (
 // leavingLimit is how long droid may outlive the agent.
 const leavingLimit = 10 * time.Second
 
-// hurryLimit is how long it may after a second signal; 0.225 takes 5 s to leave
-// by itself.
+// hurryLimit is how long it may after a second signal; 0.225 takes 5 s to exit by itself.
 const hurryLimit = 3 * time.Second
 
-// Every way in which an editor leaves ends droid, and what droid's tools run:
-// 0.225 ends its tools itself when it is killed, 0.99 cannot, so that its tools
-// survive a SIGKILL of the agent alone.
-func TestNobodyIsLeftBehind(t *testing.T) {
+// Every way in which an editor leaves ends droid, and the processes of its tools: 0.225 ends its tools itself when it is killed, 0.99
+// cannot, so that its tools survive a SIGKILL of the agent alone.
+func TestNoProcessSurvivesTheEditor(t *testing.T) {
 	notKept(t, "what the agent runs is to outlive the editor; TestStopLeavesNothing has what is left behind the server")
 	t.Parallel()
 	ways := map[string]func(*client){
@@ -73,7 +71,7 @@ func TestNobodyIsLeftBehind(t *testing.T) {
 	}
 }
 
-// gone checks that the agent and the processes that matter end.
+// gone checks that the agent and the processes that matter exit.
 func (c *client) gone(h home, limit time.Duration, matters func(process) bool) {
 	c.t.Helper()
 	h.awaitNoneLeft(c.t, limit, matters)
@@ -84,7 +82,7 @@ func (c *client) gone(h home, limit time.Duration, matters func(process) bool) {
 	}
 }
 
-// What is asked in the moment in which droid dies is served by the next droid.
+// A prompt at the moment in which droid dies is served by the next droid.
 func TestAskedAsDroidDies(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello."})
@@ -120,13 +118,12 @@ func TestAskedAsDroidDies(t *testing.T) {
 	})
 }
 
-// ignoredSignals finds the mask in a /proc/PID/status, within JSON.
+// ignoredSignals matches the mask in a /proc/PID/status, within JSON.
 var ignoredSignals = regexp.MustCompile(`SigIgn:(?:\\t|\s)*([0-9a-f]{16})`)
 
-// What a command writes into a pipe that nobody reads any more ends it, be it the
-// user's or droid's: the agent, and droid itself, live without SIGPIPE, but do
-// not pass that on.
-func TestCommandsDieOfBrokenPipes(t *testing.T) {
+// A command that writes into a pipe without a reader ends, whether it is the user's or droid's: the agent, and droid itself, run without
+// SIGPIPE, but do not pass that on.
+func TestBrokenPipesEndCommands(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("look", modelserver.Step{Tools: []modelserver.ToolCall{execute("a", "grep SigIgn /proc/self/status")}}, modelserver.Step{Text: "Seen."})
 		s := startAgent(t, h, "--shell").onPermission(allowOnce).open(h)

@@ -24,7 +24,7 @@ func (h home) params(id string) map[string]any {
 	return map[string]any{"sessionId": id, "cwd": h.work, "mcpServers": []any{}}
 }
 
-// said is a message of a conversation as the updates show it.
+// said is a message of a conversation, as shown by the updates.
 type said struct{ who, text string }
 
 // messages joins the chunks of messages in the lines from one on.
@@ -56,7 +56,7 @@ func (c *client) messages(from int) (out []said, tools map[string]string) {
 	return out, tools
 }
 
-// replay loads a session, and returns what the agent shows of its history.
+// replay loads a session, and returns the history that the agent shows.
 func (c *client) replay(h home, id string) ([]said, map[string]string) {
 	c.t.Helper()
 	from := c.seen()
@@ -64,7 +64,7 @@ func (c *client) replay(h home, id string) ([]said, map[string]string) {
 	return c.messages(from)
 }
 
-// kill ends the agent as kill -9 does, and returns when its droid is gone.
+// kill kills the agent, and returns when its droid has exited.
 func (c *client) kill(h home) {
 	c.t.Helper()
 	c.signal(syscall.SIGKILL)
@@ -72,7 +72,7 @@ func (c *client) kill(h home) {
 	h.awaitNoDroid(c.t, 10*time.Second)
 }
 
-// killDroid ends the droid of a home.
+// killDroid kills the droid of a home.
 func (h home) killDroid(t *testing.T) {
 	t.Helper()
 	for _, p := range h.processes(t) {
@@ -82,8 +82,7 @@ func (h home) killDroid(t *testing.T) {
 	}
 }
 
-// TestSessionSurvivesTheAgent: a code word told in the first turn is known to
-// the model after the agent was killed and another one has loaded the session.
+// The model knows a code word of the first turn after the agent was killed and another one has loaded the session.
 func TestSessionSurvivesTheAgent(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -132,8 +131,7 @@ func TestUnknownSession(t *testing.T) {
 	})
 }
 
-// TestLongHistoryLoadsWhole: 0.225 returns the last 100 messages unless asked
-// for more (quirk 21).
+// 0.225 returns the last 100 messages unless asked for more (quirk 21).
 func TestLongHistoryLoadsWhole(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -165,8 +163,7 @@ func TestLongHistoryLoadsWhole(t *testing.T) {
 	})
 }
 
-// TestDroidIsKilled: in the middle of text, of a tool and of a permission. Each
-// time the prompt ends with an error and the next one works in the same session.
+// droid is killed during text, a tool and a permission. Each time the prompt ends with an error and the next one works in the same session.
 func TestDroidIsKilled(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("silent", modelserver.Step{Text: "Wait. ", Hang: true})
@@ -201,7 +198,7 @@ func TestDroidIsKilled(t *testing.T) {
 	})
 }
 
-// TestResumeForkCloseDelete walks through the rest of a session's life.
+// TestResumeForkCloseDelete tests the rest of a session's life.
 func TestResumeForkCloseDelete(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -238,7 +235,7 @@ func TestResumeForkCloseDelete(t *testing.T) {
 	})
 }
 
-// listed are the ids of the sessions of the home's workspace.
+// listed returns the IDs of the sessions of the home's workspace.
 func (c *client) listed(h home) []string {
 	c.t.Helper()
 	var result struct {
@@ -255,7 +252,7 @@ func (c *client) listed(h home) []string {
 	return ids
 }
 
-// TestTwoAgentsOnOneHome do not disturb each other.
+// Two agents on one home do not affect each other.
 func TestTwoAgentsOnOneHome(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello."})
@@ -264,8 +261,7 @@ func TestTwoAgentsOnOneHome(t *testing.T) {
 		require.Equal(t, "Hello.", sa.prompt("hello from a").end(turnLimit).text())
 		require.Equal(t, "Hello.", sb.prompt("hello from b").end(turnLimit).text())
 		require.ElementsMatch(t, []string{sa.id, sb.id}, a.listed(h))
-		// What the other agent has open is not deleted from under its droid, which on
-		// 0.99 would go on in a file without a beginning.
+		// A session that the other agent has open is not deleted: its droid 0.99 would continue in a file without a beginning.
 		_, err := b.call("session/delete", map[string]any{"sessionId": sa.id})
 		require.NotNil(t, err)
 		require.Contains(t, err.Message, "close it there first")
@@ -284,7 +280,7 @@ func TestTwoAgentsOnOneHome(t *testing.T) {
 	})
 }
 
-// TestParkedSessionsHaveNoProcess: of several sessions only the one in use has one.
+// Of several sessions only the one in use has a process.
 func TestParkedSessionsHaveNoProcess(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello."})
@@ -318,9 +314,8 @@ func TestParkedSessionsHaveNoProcess(t *testing.T) {
 	})
 }
 
-// With --spare each, a session that is opened has another droid started in its directory, which
-// the next session there takes.
-func TestASpareForEachSession(t *testing.T) {
+// With --spare each, an opened session causes another droid to be started in its directory, which the next session there takes.
+func TestPrewarmedForEachSession(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello."})
 		c := startAgent(t, h, "--spare", "each").initialize()

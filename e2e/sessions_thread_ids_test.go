@@ -19,10 +19,9 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// TestThreadKeepsItsID: a thread that was compacted and rewound twice and whose agent
-// was then killed goes on in its newest conversation under the id that it began with.
-// It is listed once, with its title, and opened once, by whichever id; its conversation
-// of before can be opened; deleting it by any id leaves nothing of it behind.
+// A thread that was compacted and rewound twice and whose agent was then killed continues in its newest conversation under its first ID. It
+// is listed once, with its title, and opened once, by any ID; its previous conversation can be opened; deleting it by any ID leaves nothing
+// of it.
 func TestThreadKeepsItsID(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		words := []string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"}
@@ -122,14 +121,14 @@ func TestThreadKeepsItsID(t *testing.T) {
 		require.NotContains(t, text, "SAID-SIXTH.")
 		c.mustCall("session/close", map[string]any{"sessionId": forked[1]}, nil)
 
-		// Another agent does not delete it under this one's droid, by none of its ids.
+		// Another agent does not delete it under this one's droid, by any of its IDs.
 		other := startAgent(t, h).initialize()
 		for _, id := range ids {
 			_, err := other.call("session/delete", map[string]any{"sessionId": id})
 			require.NotNil(t, err)
 			require.Contains(t, err.Message, "close it there first")
 		}
-		other.signal(syscall.SIGKILL) // with its spare droid
+		other.signal(syscall.SIGKILL) // with its prewarmed droid
 		<-other.exited
 		files := make([]string, len(ids))
 		for i, id := range ids {
@@ -150,9 +149,8 @@ func TestThreadKeepsItsID(t *testing.T) {
 	})
 }
 
-// TestCompactedElsewhere: a conversation that another program had droid compact is one
-// thread with its summary, until somebody goes on with the old one; a fork of either
-// is not. Before 0.215 the summary tells no host, by which it is told from a fork, and stands for itself.
+// A conversation that another program made droid compact is one thread with its summary, until the old one is continued; a fork of either
+// is not. Before 0.215 the summary has no host, which distinguishes it from a fork, and is a separate thread.
 func TestCompactedElsewhere(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		if !h.does(t, stream.CompactsWithoutLogin) {
@@ -208,8 +206,8 @@ func TestCompactedElsewhere(t *testing.T) {
 	})
 }
 
-// TestTwoWindowsOnOneSession: when a second agent opens what a first one has open, its user is told without
-// a prompt, and the first one's with the next prompt; both once.
+// When a second agent opens a session that a first one has open, its user is informed without a prompt, and the first one's with the next
+// prompt; both once.
 func TestTwoWindowsOnOneSession(t *testing.T) {
 	notKept(t, "two windows have one droid, so there is nothing to warn of; TestTwoFronts has what they see")
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -239,8 +237,8 @@ func TestTwoWindowsOnOneSession(t *testing.T) {
 	})
 }
 
-// TestLoadWhilePermissionWaits: a call that waits for its permission in one window is no failed one in another that loads the
-// session, and that one says where it waits, or is asked, too, where both have one agent.
+// A call that waits for permission in one window is not a failed one in another window that loads the session, which says where it waits,
+// or gets the question, too, if both have one agent.
 func TestLoadWhilePermissionWaits(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("go", modelserver.Step{Tools: []modelserver.ToolCall{execute("c", "touch made")}}, modelserver.Step{Text: "Done."})

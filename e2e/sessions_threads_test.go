@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// droids counts the running droids of a home.
+// droids returns the number of running droids of a home.
 func (h home) droids(t *testing.T) (n int) {
 	t.Helper()
 	for _, p := range h.processes(t) {
@@ -27,14 +27,14 @@ func (h home) droids(t *testing.T) (n int) {
 	return n
 }
 
-// since are the lines of the agent from this number on.
+// since returns the agent's lines from this number on.
 func (c *client) since(from int) []line {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lines[from:len(c.lines):len(c.lines)]
 }
 
-// stored is the file of a session in droid's store.
+// stored returns the file of a session in droid's store.
 func (h home) stored(t *testing.T, id string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(h.dir, ".factory", "sessions", "*", id+".jsonl"))
@@ -43,8 +43,7 @@ func (h home) stored(t *testing.T, id string) string {
 	return files[0]
 }
 
-// TestHostileSessionIDs: a conversation beside the store is not reached by its
-// path, whatever the method.
+// A conversation outside of the store is not reachable by its path, with any method.
 func TestHostileSessionIDs(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("remember", modelserver.Step{Text: "I keep MEDLAR in mind."})
@@ -90,8 +89,7 @@ func TestHostileSessionIDs(t *testing.T) {
 	})
 }
 
-// requestText is what the model was asked in the last call of the conversation,
-// and in how many messages of user, assistant and tools.
+// requestText returns the model's input in the last call of the conversation, and its number of messages of user, assistant and tools.
 func requestText(t *testing.T, model *modelserver.Server) (text string, messages int) {
 	t.Helper()
 	r := lastRequest(model)
@@ -105,7 +103,7 @@ func requestText(t *testing.T, model *modelserver.Server) (text string, messages
 	return string(body), messages
 }
 
-// newest is the session in which a thread went on last.
+// newest returns the session in which a thread continued last.
 func (h home) newest(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(h.dir, ".factory", "droid-acp-threads.jsonl"))
@@ -117,9 +115,8 @@ func (h home) newest(t *testing.T) string {
 	return l.To
 }
 
-// TestThreadWithTwoIDs: after /compact and /rewind the thread is one session under
-// its ids, in one droid, whose model gets the new conversation; deleting the id
-// that droid works on leaves nothing of it behind.
+// After /compact and /rewind the thread is one session under its IDs, in one droid, whose model gets the new conversation; deleting it by
+// the ID that droid works on leaves nothing of it.
 func TestThreadWithTwoIDs(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("first", modelserver.Step{Text: "QUINCE it is."})
@@ -180,8 +177,7 @@ func TestThreadWithTwoIDs(t *testing.T) {
 	})
 }
 
-// TestPipelinedOpens: who opens, closes and prompts without waiting gets each
-// wish, in one droid at a time.
+// A client that opens, closes and prompts without waiting gets every answer, with one droid at a time.
 func TestPipelinedOpens(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("one", modelserver.Step{Text: "First answer."})
@@ -192,7 +188,7 @@ func TestPipelinedOpens(t *testing.T) {
 		require.Equal(t, "Second answer.", s.prompt("two").end(turnLimit).text())
 		history := []said{{"user", "one"}, {"agent", "First answer."}, {"user", "two"}, {"agent", "Second answer."}}
 
-		// Closed and loaded at once: the droid that leaves is gone before.
+		// Closed and loaded at once: the old droid has exited before.
 		s.request("session/close", map[string]any{"sessionId": s.id})
 		from := s.seen()
 		load := s.request("session/load", h.params(s.id))
@@ -202,15 +198,14 @@ func TestPipelinedOpens(t *testing.T) {
 		replayed, _ := s.messages(from)
 		require.Equal(t, history, replayed)
 
-		// The commands, and the context's fill where droid tells it, come again.
+		// The commands, and the use of the context if droid reports it, are sent again.
 		s.await("the commands", from, 15*time.Second, func(l line) bool { return strings.Contains(l.raw, `"available_commands_update"`) })
 		if h.version == newDroid {
 			_, l := s.await("usage", from, 15*time.Second, func(l line) bool { return strings.Contains(l.raw, `"usage_update"`) })
 			require.Regexp(t, `"used":[1-9][0-9]*,"size":[1-9]`, l.raw)
 		}
 
-		// Without a process: the second opener gets all of the history and its
-		// servers, and the prompt behind it begins after its response.
+		// Without a process: the second opener gets the whole history and its servers, and the prompt after it begins after its response.
 		h.killDroid(t)
 		h.awaitNoDroid(t, 10*time.Second)
 		require.Eventually(t, func() bool {
@@ -246,7 +241,7 @@ func TestPipelinedOpens(t *testing.T) {
 	})
 }
 
-// TestLoadIsTheWayOutOfCrashes: droid is killed three times in a row.
+// droid is killed three times in a row, and a load makes the session usable again.
 func TestLoadIsTheWayOutOfCrashes(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("silent", modelserver.Step{Text: "Wait. ", Hang: true})

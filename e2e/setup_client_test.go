@@ -19,7 +19,7 @@ import (
 	"droid-acp/internal/testing/acptest"
 )
 
-// line is one line that the agent wrote to stdout.
+// line is one line of the agent's stdout.
 type line struct {
 	acptest.Message
 	at  time.Time
@@ -43,7 +43,7 @@ func noAnswer(permission) string { return "none" }
 // failure answers a permission request with an error.
 func failure(permission) string { return "error" }
 
-// acpSchema checks all that the agent says in these tests.
+// acpSchema checks all messages of the agent in these tests.
 var acpSchema = sync.OnceValue(func() *acptest.Validator {
 	v, err := acptest.Load("../testdata/acp-schema")
 	if err != nil {
@@ -52,14 +52,13 @@ var acpSchema = sync.OnceValue(func() *acptest.Validator {
 	return v
 })
 
-// client is an ACP client that knows the wire and nothing else: it sends lines,
-// keeps all lines of the agent, and checks that each is a JSON-RPC message.
+// client is an ACP client without a library: it sends lines, keeps all lines of the agent, and checks that each is a JSON-RPC message.
 type client struct {
 	t      testing.TB
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stdout io.Closer
-	stderr *bytes.Buffer // read it after the end only
+	stderr *bytes.Buffer // read it only after the end
 	exited chan struct{}
 
 	mu          sync.Mutex
@@ -73,7 +72,7 @@ type client struct {
 	ended       bool                         // stdout is closed
 	ids         int
 	talk        *acptest.Conversation
-	far         string // a directory that only the far side knows, see viaEnv
+	far         string // a directory name that only the far side knows, see viaEnv
 }
 
 // startAgent runs the agent with the droid of h.
@@ -82,8 +81,7 @@ func startAgent(t testing.TB, h home, args ...string) *client {
 	return startAgentReading(t, h, func(stdout io.Reader) io.Reader { return stdout }, args...)
 }
 
-// startAgentReading is startAgent with a client that reads through what reading
-// makes of the agent's stdout.
+// startAgentReading is startAgent with a client that reads the agent's stdout through reading.
 func startAgentReading(t testing.TB, h home, reading func(io.Reader) io.Reader, args ...string) *client {
 	t.Helper()
 	c := &client{t: t, stderr: &bytes.Buffer{}, exited: make(chan struct{}), changed: make(chan struct{}), permit: rejectOnce, talk: acpSchema().NewConversation(), far: h.far}
@@ -105,7 +103,7 @@ func startAgentReading(t testing.TB, h home, reading func(io.Reader) io.Reader, 
 	return c
 }
 
-// end closes the agent's stdin and checks that it and its droid end.
+// end closes the agent's stdin and checks that it and its droid exit.
 func (c *client) end(h home) {
 	_ = c.stdin.Close()
 	defer c.answering.Wait()
@@ -123,7 +121,7 @@ func (c *client) end(h home) {
 	}
 }
 
-// transcript is the end of what the agent wrote, for a failed test.
+// transcript returns the end of the agent's output, for a failed test.
 func (c *client) transcript() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,7 +132,7 @@ func (c *client) transcript() string {
 	return b.String()
 }
 
-// read takes the agent's stdout to its end.
+// read reads the agent's stdout to its end.
 func (c *client) read(stdout io.Reader) {
 	acptest.Read(stdout, c.take)
 	c.mu.Lock()
@@ -177,7 +175,7 @@ func (c *client) take(m acptest.Message, err error) {
 	switch {
 	case strings.HasPrefix(l.Method, "fs/") && editor != nil:
 		c.answering.Go(func() {
-			response, _ := acptest.ServeFile(c.t, editor, m) // an error is in the response
+			response, _ := acptest.ServeFile(c.t, editor, m) // the response contains the error
 			c.send(response)
 		})
 	case l.Method == "elicitation/create" && form != nil:
@@ -194,7 +192,7 @@ func (c *client) take(m acptest.Message, err error) {
 	}
 }
 
-// answer answers a permission request with an option, or "" for cancelled.
+// answer answers a permission request with an option, or cancels for "".
 func (c *client) answer(request json.RawMessage, option string) {
 	c.send(acptest.Selected(request, option))
 }
@@ -209,7 +207,7 @@ func (c *client) write(v any) {
 
 func (c *client) send(line string) {
 	c.talk.Client([]byte(line))
-	_, _ = io.WriteString(c.stdin, line+"\n") // an agent that is gone shows in what it does not answer
+	_, _ = io.WriteString(c.stdin, line+"\n") // an agent that has exited is noticed by missing answers
 }
 
 // request sends a request and returns its id.
@@ -230,8 +228,7 @@ func (c *client) notify(method string, params any) {
 	c.write(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
 }
 
-// await waits for a line that ok accepts, from line number from on, and returns
-// its number.
+// await waits for a line that ok accepts, from line number from on, and returns its number.
 func (c *client) await(what string, from int, limit time.Duration, ok func(line) bool) (int, line) {
 	c.t.Helper()
 	timeout := time.After(limit)
@@ -262,8 +259,7 @@ func (c *client) response(id int, limit time.Duration) (number int, l line) {
 	return c.await("the response to request "+want, 0, limit, func(l line) bool { return l.Method == "" && string(l.ID) == want })
 }
 
-// answerLimit bounds the wait for what comes: an old droid takes half a minute to open a session on two cores with a load
-// of 20.
+// answerLimit limits the wait for answers: an old droid takes half a minute to open a session on two cores with a load of 20.
 const answerLimit = 90 * time.Second
 
 // call sends a request and returns its result.
@@ -283,7 +279,7 @@ func (c *client) mustCall(method string, params, result any) {
 	}
 }
 
-// seen is how many lines the agent wrote so far.
+// seen returns the number of lines the agent has written so far.
 func (c *client) seen() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -297,7 +293,7 @@ func (c *client) asked() []permission {
 	return append([]permission(nil), c.permissions...)
 }
 
-// onPermission changes how permission requests are answered.
+// onPermission sets how permission requests are answered.
 func (c *client) onPermission(permit func(permission) string) *client {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -327,8 +323,7 @@ type newSession struct {
 	} `json:"modes"`
 }
 
-// knownEditor is the clientInfo of these tests: a client that is known to show
-// what options are called.
+// knownEditor is the clientInfo of these tests: a client that is known to show the names of options.
 var knownEditor = map[string]any{"name": "zed", "version": "1"}
 
 func (c *client) initialize() *client {
@@ -370,7 +365,7 @@ type turn struct {
 	from    int // number of the first line of the turn
 }
 
-// update is one session/update of the kinds that the tests look at.
+// update is one session/update, as far as the tests inspect it.
 type update struct {
 	at            time.Time
 	SessionUpdate string          `json:"sessionUpdate"`
@@ -383,7 +378,7 @@ type update struct {
 	raw           string
 }
 
-// text is the text of a message chunk.
+// text returns the text of a message chunk.
 func (u update) text() string {
 	var block struct {
 		Text string `json:"text"`
@@ -392,7 +387,7 @@ func (u update) text() string {
 	return block.Text
 }
 
-// isNotice reports whether the agent itself says something.
+// isNotice reports whether the update is a notice of the agent itself.
 func (u update) isNotice() bool {
 	return strings.Contains(u.raw, `"_meta":{"droid-acp":{"notice":true}}`)
 }
@@ -458,7 +453,7 @@ func (t turn) end(limit time.Duration) ending {
 	return e
 }
 
-// done waits for the end of a turn that is to end well.
+// done waits for the end of a turn that must end normally.
 func (t turn) done() ending {
 	t.t.Helper()
 	e := t.end(turnLimit)
@@ -467,13 +462,13 @@ func (t turn) done() ending {
 	return e
 }
 
-// say is a prompt whose turn ends well, and returns the assistant's text.
+// say sends a prompt whose turn must end normally, and returns the assistant's text.
 func (s session) say(text string) string {
 	s.t.Helper()
 	return s.prompt(text).done().text()
 }
 
-// text is the assistant's text of the turn.
+// text returns the assistant's text of the turn.
 func (e ending) text() string {
 	var b strings.Builder
 	for _, u := range e.chunks() {
@@ -492,8 +487,7 @@ func (e ending) chunks() []update {
 	return out
 }
 
-// tools are the last statuses of the turn's tool calls, in the order in which
-// the calls appeared.
+// tools returns the last statuses of the turn's tool calls, in the order in which the calls appeared.
 func (e ending) tools() []string {
 	var order []string
 	last := map[string]string{}
@@ -515,9 +509,8 @@ func (e ending) tools() []string {
 	return statuses
 }
 
-// noUpdateAfter checks that the agent sends no update after the turn's response
-// for a while. A new session's commands and its title are no part of a turn: droid
-// lists the ones when it can, and asks the model for the other.
+// noUpdateAfter checks that the agent sends no update for a while after the turn's response. A new session's commands and title are not
+// part of a turn: droid lists the commands when it can, and requests the title from the model.
 func (t turn) noUpdateAfter(e ending, wait time.Duration) {
 	t.t.Helper()
 	select {

@@ -19,12 +19,11 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// home is a HOME directory for one droid version with a workspace, so that a
-// test's processes are told from all others.
+// home is a HOME directory for one droid version with a workspace, so that a test's processes can be distinguished from others.
 type home struct {
 	dir, work, droid, version string
 	env                       []string
-	far                       string // what dir is called at the far side, see viaEnv; "" without one
+	far                       string // the name of dir at the far side, see viaEnv; "" without one
 	kept                      bool   // agents are those of a server, see keepEnv
 }
 
@@ -52,7 +51,7 @@ func newHome(t testing.TB, version, url string) home {
 	return h
 }
 
-// protocol is the version that the home's droid says of itself.
+// protocol returns the protocol version that the home's droid reports.
 func (h home) protocol(t testing.TB) stream.Version {
 	t.Helper()
 	r, err := droids.Load(knownDroids, h.version)
@@ -60,15 +59,14 @@ func (h home) protocol(t testing.TB) stream.Version {
 	return r.Protocol
 }
 
-// has reports what the program goes by: a droid between two releases with facts of their own
-// may do more.
-func (h home) has(t testing.TB, f stream.Fact) bool {
+// has reports what the program assumes: a droid between two releases with features of their own may have more.
+func (h home) has(t testing.TB, f stream.Feature) bool {
 	t.Helper()
 	return h.protocol(t).Has(f)
 }
 
-// does reports what was recorded of the home's droid, whatever the program makes of it.
-func (h home) does(t testing.TB, f stream.Fact) bool {
+// does reports what was recorded of the home's droid.
+func (h home) does(t testing.TB, f stream.Feature) bool {
 	t.Helper()
 	r, err := droids.Load(knownDroids, h.version)
 	require.NoError(t, err, "make record VERSION=%s", h.version)
@@ -88,8 +86,7 @@ type process struct {
 	command string
 }
 
-// processes are the running processes that have this HOME, but not the agent
-// itself.
+// processes returns the running processes with this HOME, except for the agent itself.
 func (h home) processes(t testing.TB) []process {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -102,7 +99,7 @@ func (h home) processes(t testing.TB) []process {
 		}
 		env, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
 		if err != nil || !h.isHomeOf(string(env)) {
-			continue // gone, or not ours
+			continue // it has exited, or is not ours
 		}
 		exe, err := os.Readlink(filepath.Join("/proc", e.Name(), "exe"))
 		if err != nil || strings.TrimSuffix(exe, " (deleted)") == programs.Agent || isFarSide(string(env)) {
@@ -116,14 +113,13 @@ func (h home) processes(t testing.TB) []process {
 	return found
 }
 
-// awaitNoDroid checks that every droid of the home is gone within limit, when the editor is.
+// awaitNoDroid checks that every droid of the home exits within limit after the editor has left.
 func (h home) awaitNoDroid(t testing.TB, limit time.Duration) {
 	t.Helper()
 	h.awaitNoneLeft(t, limit, func(p process) bool { return p.droid })
 }
 
-// awaitNoneLeft is awaitNone when the editor has gone. A server keeps what that has left: that
-// none of it outlives the server is looked at when that has ended, see keeps.
+// awaitNoneLeft is awaitNone after the editor has left. A server keeps sessions running: keeps checks at its end that nothing outlives it.
 func (h home) awaitNoneLeft(t testing.TB, limit time.Duration, matters func(process) bool) {
 	t.Helper()
 	if !h.kept {
@@ -131,8 +127,7 @@ func (h home) awaitNoneLeft(t testing.TB, limit time.Duration, matters func(proc
 	}
 }
 
-// awaitNone checks that no process of the home that matters is left within
-// limit, and ends what is.
+// awaitNone checks that no process of the home that matters remains within limit, and kills those that do.
 func (h home) awaitNone(t testing.TB, limit time.Duration, matters func(process) bool) {
 	t.Helper()
 	deadline := time.Now().Add(limit)
@@ -157,7 +152,7 @@ func (h home) awaitNone(t testing.TB, limit time.Duration, matters func(process)
 	}
 }
 
-// endTools ends what tools of the home still run.
+// endTools kills the home's remaining tool processes.
 func (h home) endTools(t testing.TB) {
 	t.Helper()
 	for _, p := range h.processes(t) {
@@ -178,8 +173,7 @@ func newModel(t testing.TB) *modelserver.Server {
 	return s
 }
 
-// eachVersion runs a test with each of its droids, each with a model and a home of its
-// own.
+// eachVersion runs a test with each of its droids, each with its own model and home.
 func eachVersion(t *testing.T, test func(t *testing.T, model *modelserver.Server, h home)) {
 	t.Parallel()
 	for _, version := range droidsOf(t) {

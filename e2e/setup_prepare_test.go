@@ -22,8 +22,8 @@ const (
 	latestDroid = "0.225.2"
 )
 
-// npmClients are the ACP clients that the tests take from npm, and what runs them. The
-// fourth client, on the Go SDK, is built with the version in go.mod.
+// npmClients are the ACP clients that the tests take from npm, and their runtime. The fourth client, on the Go SDK, is built with the
+// version in go.mod.
 var npmClients = []struct{ name, version string }{
 	{"acpx", "0.19.1"},
 	{"@agentclientprotocol/sdk", "2.4.0"},
@@ -32,7 +32,7 @@ var npmClients = []struct{ name, version string }{
 	{nodePackage(), "22.23.3"}, // acpx wants ≥ 22.13
 }
 
-// nodePackage is what the package "node" would download.
+// nodePackage returns the package that "node" would download.
 func nodePackage() string { return "node-linux-" + npmArch() }
 
 // oldDroid and newDroid are the droids that the tests run, before and since 0.215.
@@ -58,8 +58,7 @@ func cacheDir() (string, error) {
 	return filepath.Join(dir, "droid-acp", "e2e"), nil
 }
 
-// prepare builds the agent and brings the programs that it needs. It needs the
-// network for what is not cached yet.
+// prepare builds the agent and fetches the programs that it needs. It needs the network for what is not cached yet.
 func prepare() (p prepared, cleanUp func(), err error) {
 	cache, err := cacheDir()
 	if err != nil {
@@ -99,7 +98,7 @@ func prepare() (p prepared, cleanUp func(), err error) {
 	)
 }
 
-// npmArch is npm's word for this machine.
+// npmArch returns npm's name of this machine's architecture.
 func npmArch() string {
 	if runtime.GOARCH == "amd64" {
 		return "x64"
@@ -107,8 +106,7 @@ func npmArch() string {
 	return runtime.GOARCH
 }
 
-// fetchDroid brings one version of droid. The launcher packages on npm do not
-// have all versions; the binaries themselves are packages.
+// fetchDroid fetches one version of droid. The launcher packages on npm do not have all versions; the binaries themselves are packages.
 func fetchDroid(cache, version string) (string, error) {
 	dir := filepath.Join(cache, "droid-"+version)
 	bin := filepath.Join(dir, "package", "bin", "droid")
@@ -131,7 +129,7 @@ func fetchDroid(cache, version string) (string, error) {
 	})
 }
 
-// fetchClients brings the clients from npm, and returns the directory of their modules.
+// fetchClients fetches the clients from npm, and returns the directory of their modules.
 func fetchClients(cache string) (modules string, err error) {
 	var packages, names []string
 	for _, c := range npmClients {
@@ -149,7 +147,7 @@ func fetchClients(cache string) (modules string, err error) {
 	})
 }
 
-// install makes dir by fill, all of it or nothing.
+// install creates dir with fill, completely or not at all.
 func install(dir string, fill func(tmp string) error) error {
 	tmp, err := os.MkdirTemp(filepath.Dir(dir), "partial-")
 	if err != nil {
@@ -162,7 +160,7 @@ func install(dir string, fill func(tmp string) error) error {
 	return os.Rename(tmp, dir)
 }
 
-// command runs a program and shows what it said only when it fails.
+// command runs a program and shows its output only if it fails.
 func command(dir, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir

@@ -19,15 +19,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// recordEnv makes this test binary run the agent that it names and keep what
-// passes between a foreign client and the agent, in the directory recordDirEnv.
+// recordEnv makes this test binary run the agent named by it and record the messages between a foreign client and the agent, in the
+// directory recordDirEnv.
 const (
 	recordEnv    = "DROID_ACP_E2E_RECORD"
 	recordDirEnv = "DROID_ACP_E2E_RECORD_DIR"
 )
 
-// Files of a record. Each run of the agent has them in a directory of its own, whose name
-// is when it began.
+// Files of a recording. Each run of the agent has its own directory, named after its start time.
 const (
 	fromClient = "client.jsonl"
 	fromAgent  = "agent.jsonl"
@@ -51,7 +50,7 @@ func record() (int, error) {
 	}
 	defer out.Close()
 	cmd := exec.Command(os.Getenv(recordEnv), os.Args[1:]...)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, recordDirEnv+"=") }) // else each agent has one of its own
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, recordDirEnv+"=") }) // otherwise each agent has its own
 	cmd.Stdin = io.TeeReader(os.Stdin, in)
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, os.Stdout), os.Stderr
 	err = cmd.Run()
@@ -62,7 +61,7 @@ func record() (int, error) {
 	return 0, err
 }
 
-// recording is what a foreign client and the agent said to each other.
+// recording has the messages between a foreign client and the agent.
 type recording struct{ dir string }
 
 // newRecording returns a recording to be made, and the environment and the
@@ -75,8 +74,7 @@ func newRecording(t *testing.T) (r recording, env []string, agent string) {
 	return r, []string{recordEnv + "=" + programs.Agent, recordDirEnv + "=" + r.dir}, self
 }
 
-// check holds each line of the agent against the schema, and against what the client
-// declared. It returns how many updates there were.
+// check checks each line of the agent against the schema, and against the client's declaration. It returns the number of updates.
 func (r recording) check(t *testing.T) (updates int) {
 	t.Helper()
 	for _, run := range r.runs(t) {
@@ -96,7 +94,7 @@ func (r recording) check(t *testing.T) (updates int) {
 	return updates
 }
 
-// runs are the directories of the runs of the agent, in order.
+// runs returns the directories of the agent's runs, in order.
 func (r recording) runs(t *testing.T) []string {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(r.dir, "*"))
@@ -104,7 +102,7 @@ func (r recording) runs(t *testing.T) []string {
 	return dirs
 }
 
-// lines are what one side said in all runs.
+// lines returns the lines of one side in all runs.
 func (r recording) lines(t *testing.T, name string) (lines [][]byte) {
 	t.Helper()
 	for _, run := range r.runs(t) {
@@ -113,7 +111,7 @@ func (r recording) lines(t *testing.T, name string) (lines [][]byte) {
 	return lines
 }
 
-// wholeLines are the lines of a file that have an end.
+// wholeLines returns the complete lines of a file.
 func wholeLines(t *testing.T, path string) [][]byte {
 	t.Helper()
 	data, err := os.ReadFile(path)

@@ -12,36 +12,35 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// oldToo are the tests that a short run (go test -short) has with the older droid, too: what
-// keeps a user safe with it, and the oddities of droid's that were known first. All others run
-// with the newer one alone there, and with both otherwise: the older droid takes three times as
-// long to start.
-var oldToo = []string{
-	// It asks first, and does what was allowed and no more.
+// withOldDroid are the tests that a short run (go test -short) also runs with the older droid: those for the user's safety, and for the
+// earliest known oddities of droid. All others run only with the newer one then, and with both otherwise: the older droid takes three times
+// as long to start.
+var withOldDroid = []string{
+	// It asks first, and does only what was allowed.
 	"TestPermissions", "TestTwoEditsInOneRequest",
-	"TestOneKeyGrantsTheLeast", "TestAlwaysRaisesTheMode", "TestModeDecides", "TestSpecRefused", "TestRefusalOfOneOfSeveralWithWords",
-	// What a repository or a command brings is not believed.
+	"TestOneKeyGrantsTheLeast", "TestAlwaysRaisesTheMode", "TestModeDecides", "TestSpecRefused", "TestRefusalOfOneOfSeveralWithText",
+	// Files of a repository and output of commands are not trusted.
 	"TestHostileRepository", "TestGitProgramsNeedAYes", "TestHostileSessionIDs", "TestHooksOfAProcess", "TestCommandsCannotPlayHooks",
-	// An edit lands whole, on what the user has, or not at all.
-	"TestEditsAsDiffs", "TestPatchesInPart", "TestReadsSeeTheEditor", "TestEditsAreTheAgents", "TestRefusedEditTouchesNothing",
+	// An edit is applied completely, to the user's current text, or not at all.
+	"TestEditsAsDiffs", "TestPatchesInPart", "TestReadsSeeTheEditor", "TestEditsAreListedAsTheAgents", "TestRefusedEditTouchesNothing",
 	"TestKilledWhileEditing",
-	// A cancel ends the prompt, and nobody is left behind.
-	"TestCancel/mid_stream", "TestCancel/mid_permission", "TestCancelStoppedDroid", "TestNobodyIsLeftBehind/EOF", "TestNobodyIsLeftBehind/SIGKILL",
-	// A text comes once and before its end, a failure is one, and the conversation is there again.
+	// A cancel ends the prompt, and no process remains.
+	"TestCancel/mid_stream", "TestCancel/mid_permission", "TestCancelStoppedDroid", "TestNoProcessSurvivesTheEditor/EOF", "TestNoProcessSurvivesTheEditor/SIGKILL",
+	// A text is sent once and before its end, a failure is reported, and the conversation can be continued.
 	"TestTextStreams", "TestFollowUps/steer_streaming", "TestFollowUps/queue_permission", "TestModelFails", "TestDroidIsKilled", "TestSessionSurvivesTheAgent",
 }
 
-// droidsOf are the versions of droid that a test runs.
+// droidsOf returns the versions of droid that a test runs.
 func droidsOf(t *testing.T) []string {
 	named := func(name string) bool { return strings.HasPrefix(t.Name()+"/", name+"/") }
-	if testing.Short() && !slices.ContainsFunc(oldToo, named) {
+	if testing.Short() && !slices.ContainsFunc(withOldDroid, named) {
 		return []string{newDroid}
 	}
 	return []string{oldDroid, newDroid}
 }
 
-// TestShortRunsAreOfTestsThatExist: a test with another name would be one with the newer droid alone.
-func TestShortRunsAreOfTestsThatExist(t *testing.T) {
+// A misspelled name would be a test with the newer droid only.
+func TestShortRunTestsExist(t *testing.T) {
 	files, err := filepath.Glob("*_test.go")
 	require.NoError(t, err)
 	var all strings.Builder
@@ -50,7 +49,7 @@ func TestShortRunsAreOfTestsThatExist(t *testing.T) {
 		require.NoError(t, err)
 		all.Write(text)
 	}
-	for _, name := range oldToo {
+	for _, name := range withOldDroid {
 		name, _, _ := strings.Cut(name, "/")
 		require.Contains(t, all.String(), "\nfunc "+name+"(t *testing.T) {\n")
 	}

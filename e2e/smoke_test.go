@@ -79,9 +79,8 @@ func killDroid(h home) string {
 	return fmt.Sprintf(`for p in /proc/[0-9]*; do if [ "$(readlink $p/exe)" = %q ] && grep -qz '^HOME=%s$' $p/environ; then kill -9 ${p#/proc/}; fi; done`, h.droid, h.dir)
 }
 
-// What droid starts in its own process group ends with smoke, however that ends: an MCP
-// server that does not mind the end of its input, and what a hook of 0.99 leaves behind.
-// 0.225 runs each hook in a session of its own, so that what a hook leaves there stays.
+// What droid starts in its own process group ends with smoke, however that ends: an MCP server that ignores the end of its input, and what
+// a hook of 0.99 leaves behind. 0.225 runs each hook in a new session, so that what a hook leaves there stays.
 func TestSmokeLeavesNobody(t *testing.T) {
 	for name, leave := range map[string]func(*exec.Cmd){
 		"ends":    nil,
@@ -116,8 +115,8 @@ func TestSmokeLeavesNobody(t *testing.T) {
 	}
 }
 
-// droid is in another process group than the one at the terminal. That stops neither it
-// nor what it starts, also where a group in the background may not write there.
+// droid is in another process group than the terminal's foreground. That stops neither it nor its child processes, even if a background
+// group may not write to the terminal.
 func TestSmokeAtATerminal(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "I look. ", Tools: []modelserver.ToolCall{execute("l", "echo looked")}}, modelserver.Step{Text: "Hello."})
@@ -145,8 +144,7 @@ func TestSmokeAtATerminal(t *testing.T) {
 	})
 }
 
-// The job that docs/ci.md prints: its step with the prompts, as it stands there, with the real
-// droid and the settings of the same page.
+// The job printed in docs/ci.md: its step with the prompts, unchanged, with the real droid and the settings of the same page.
 func TestPrintedJob(t *testing.T) {
 	text, err := os.ReadFile("../docs/ci.md")
 	require.NoError(t, err)

@@ -16,8 +16,8 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// gitLayout is a repository in which a program starts when git looks at it. Its script runs in the
-// repository's root with the program in $RUN; a session is in sub/deep below that.
+// gitLayout is a repository in which git starts a program when it inspects the repository. Its script runs in the repository's root with
+// the program in $RUN; a session is in sub/deep below that.
 type gitLayout struct {
 	name, script string
 	place        string // the file or directory, below the root, that names the program
@@ -78,7 +78,7 @@ var gitLayouts = []gitLayout{
 	{"hook in another directory", `start; script hooks/post-index-change; git config core.hooksPath hooks; changed`, "hooks", false},
 }
 
-// plant makes the layout in root, in which run starts.
+// plant creates the layout in root, with run as its program.
 func (l gitLayout) plant(root, run string) error {
 	if err := os.RemoveAll(filepath.Join(root, ".git")); err != nil {
 		return err
@@ -95,14 +95,14 @@ func (l gitLayout) plant(root, run string) error {
 	return nil
 }
 
-// lookAtGit has the model run what droid runs without asking.
+// lookAtGit makes the model run what droid runs without asking.
 var lookAtGit = modelserver.Step{Tools: []modelserver.ToolCall{
 	execute("git-1", "git status"), execute("git-2", "git diff"), execute("git-3", "git log -p -3"), execute("git-4", "git log --show-signature -1"),
 	execute("git-5", "git -C elsewhere status"),
 }}
 
-// No program that a repository's configuration or its hooks name starts behind droid-acp without a yes, neither by droid's
-// own git nor by commands about which droid does not ask. In droid alone each of them starts, which a short run does not check.
+// No program that a repository's configuration or its hooks name starts behind droid-acp without a yes, neither by droid's own git nor by
+// commands that droid runs without asking. With droid alone each of them starts, which a short run does not check.
 func TestGitLayouts(t *testing.T) {
 	for _, l := range gitLayouts {
 		t.Run(l.name, func(t *testing.T) {
@@ -129,8 +129,7 @@ func TestGitLayouts(t *testing.T) {
 	}
 }
 
-// Without a yes no session opens where git would start a program of the repository, however it is asked for. The error says
-// what it is and what to do.
+// Without a yes no session opens if git would start a program of the repository, by any method. The error says which, and what to do.
 func TestGitProgramsNeedAYes(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("look at git", lookAtGit, modelserver.Step{Text: "Done."})
@@ -182,8 +181,8 @@ func TestGitProgramsNeedAYes(t *testing.T) {
 	})
 }
 
-// ordinaryGit are repositories as people have them, in project, and what a model does there. What the commands print, and
-// what becomes of the files, stands in out.
+// ordinaryGit are typical repositories, in project, and what a model does there. The output of the commands, and the resulting files, are
+// in out.
 var ordinaryGit = map[string]struct{ setup, commands string }{
 	"git-lfs, husky, submodules, worktrees": {`
 		mkdir lib; (cd lib; start)
@@ -206,8 +205,8 @@ var ordinaryGit = map[string]struct{ setup, commands string }{
 		echo mine >m; git add m; git commit -qm m; git push -q origin mine; git -C ../origin log --format=%T mine`},
 }
 
-// A model's git does behind droid-acp what it does without, in repositories whose programs are those that everybody has, and
-// nobody is asked about these.
+// A model's git behaves behind droid-acp as without it, in repositories whose programs are common ones, and no question is asked about
+// these.
 func TestOrdinaryGit(t *testing.T) {
 	for name, c := range ordinaryGit {
 		t.Run(name, func(t *testing.T) {

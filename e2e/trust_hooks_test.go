@@ -17,8 +17,8 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// Hooks that a process is given run beside the user's own: those of the project where
-// they are for the same event, and those of the user's settings for another.
+// Hooks given to a process run in addition to the user's own: those of the project for the same event, and those of the user's settings for
+// another.
 func TestHooksOfAProcess(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		log := filepath.Join(h.dir, "hooks")

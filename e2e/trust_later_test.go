@@ -21,7 +21,7 @@ type later struct {
 	hostile
 	trap    *traps
 	model   *modelserver.Server
-	canary  string // what a model of the project's fires
+	canary  string // fired by a project's model
 	appears []byte // the settings that appear
 }
 
@@ -40,7 +40,7 @@ func newLater(t *testing.T, h home, model *modelserver.Server) *later {
 
 func (l *later) settingsFile() string { return filepath.Join(l.root, ".factory", "settings.json") }
 
-// pull makes the settings appear, and gives droid the time that it takes where it watches.
+// pull makes the settings appear, and waits for droid to notice them if it watches.
 func (l *later) pull(t *testing.T) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(l.settingsFile(), l.appears, 0o644))
@@ -53,7 +53,7 @@ func (l *later) nothing(t *testing.T, h home, when string) {
 	require.Empty(t, l.trap.fired(t, h), when)
 }
 
-// What a pull or a checkout brings while droid runs does not count, whatever was answered before.
+// Files that a pull or a checkout brings while droid runs have no effect, whatever was answered before.
 func TestProjectChangesWhileDroidRuns(t *testing.T) {
 	for name, args := range map[string][]string{"nothing there": nil, "not now": nil, "never": {"--trust", "never"}} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestProjectChangesWhileDroidRuns(t *testing.T) {
 	}
 }
 
-// A checkout that the model makes in the middle of a turn brings nothing into that turn.
+// A checkout by the model during a turn has no effect on that turn.
 func TestProjectChangesInATurn(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		l := newLater(t, h, model)
@@ -106,7 +106,7 @@ func TestProjectChangesInATurn(t *testing.T) {
 	})
 }
 
-// A subagent of 0.99 is another droid, which would run what bunfig.toml names.
+// A subagent of 0.99 is another droid, which would run the program named in bunfig.toml.
 func TestNoSubagentRunsAPreload(t *testing.T) {
 	for name, args := range map[string][]string{"not now": nil, "never": {"--trust", "never"}} {
 		t.Run(name, func(t *testing.T) {
@@ -134,8 +134,8 @@ func TestNoSubagentRunsAPreload(t *testing.T) {
 	}
 }
 
-// What keeps droid from watching files reaches no command of the model's and no MCP server of the editor's: a program
-// among them may watch by the same library. A user who polls goes on polling.
+// What keeps droid from watching files does not reach the model's commands or the editor's MCP servers: a program among them may watch with
+// the same library. A user's own polling setting is kept.
 func TestCommandsWatchFilesAsUsual(t *testing.T) {
 	for name, own := range map[string][]string{"watching": nil, "polling": {"CHOKIDAR_USEPOLLING=true", "CHOKIDAR_INTERVAL=50"}} {
 		t.Run(name, func(t *testing.T) {
@@ -169,8 +169,8 @@ func TestCommandsWatchFilesAsUsual(t *testing.T) {
 	}
 }
 
-// startsChanged makes droid a wrapper that copies the files in a directory over those of the project when droid is started,
-// or when it is about to open a session, once the directory is there: after a look at the project.
+// startsChanged makes droid a wrapper that copies a directory's files over the project's when droid is started, or is about to open a
+// session, once the directory exists: after the project was checked.
 func (l *later) startsChanged(t *testing.T, h *home) (atStart, atOpening string) {
 	t.Helper()
 	atStart, atOpening = filepath.Join(h.dir, "at-start"), filepath.Join(h.dir, "at-opening")
@@ -188,7 +188,7 @@ done | exec %[4]q "$@"
 	return atStart, atOpening
 }
 
-// In a trusted project, an MCP server or a hook that appears after a look, before droid reads the project, does not run.
+// In a trusted project, an MCP server or a hook that appears after the check, before droid reads the project, does not run.
 func TestTrustedProjectChangesBeforeDroidReadsIt(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		l := newLater(t, h, model)

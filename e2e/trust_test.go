@@ -20,8 +20,7 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// hostile is a git repository that brings all that droid runs by itself. What has run is
-// a file in marks.
+// hostile is a git repository with everything that droid runs by itself. Whatever has run creates a file in marks.
 type hostile struct{ root, marks string }
 
 func newHostile(t *testing.T, h home) hostile {
@@ -49,15 +48,15 @@ func newHostile(t *testing.T, h home) hostile {
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+r.mark("program")+"\n"), 0o755))
 	require.NoError(t, exec.Command("git", "-C", r.root, "config", "core.fsmonitor", "sh -c '"+r.mark("fsmonitor")+"'").Run())
 	r.plugin(t)
-	r.nobodyThoughtOf(t)
+	r.unusualFiles(t)
 	return r
 }
 
-// deep is where the sessions of the test are: below a .git that droid does not take for one.
+// deep is the directory of the test's sessions: below a .git that droid does not accept as a repository.
 func (r hostile) deep() string { return filepath.Join(r.root, "sub", "deep") }
 
-// nobodyThoughtOf adds what got past a reader that looked for what it knew.
-func (r hostile) nobodyThoughtOf(t *testing.T) {
+// unusualFiles adds files that got past a reader that searched only for known ones.
+func (r hostile) unusualFiles(t *testing.T) {
 	t.Helper()
 	as := func(path string, v any) {
 		data, err := json.Marshal(v)
@@ -80,7 +79,7 @@ func (r hostile) nobodyThoughtOf(t *testing.T) {
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(r.deep(), ".git")))
 }
 
-// plugin adds a marketplace of the repository's own, whose plugin it turns on.
+// plugin adds a marketplace of the repository, whose plugin it enables.
 func (r hostile) plugin(t *testing.T) {
 	t.Helper()
 	market := filepath.Join(r.root, "market")
@@ -123,7 +122,7 @@ func (r hostile) hooks(name string) map[string]any {
 	return all
 }
 
-// ran is what has run, each once, in order.
+// ran returns what has run, each once, in order.
 func (r hostile) ran(t *testing.T) []string {
 	t.Helper()
 	entries, err := os.ReadDir(r.marks)
@@ -135,8 +134,7 @@ func (r hostile) ran(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// settled waits until droid has had time to run what it runs by itself: its MCP servers
-// and hooks came within 2 s here.
+// settled waits until droid has had time to run what it runs by itself: its MCP servers and hooks started within 2 s here.
 func (r hostile) settled(t *testing.T) []string {
 	t.Helper()
 	time.Sleep(3 * time.Second)
@@ -151,8 +149,8 @@ func (r hostile) serversRan(t *testing.T) func() bool {
 	}
 }
 
-// trusts answers the question by the name of an option, and anything else with a refusal.
-// A question of droid's, which has no such option, is refused.
+// trusts answers the question about trust with the option of this name, and anything else with a refusal, including droid's questions,
+// which have no such option.
 func trusts(name string) func(permission) string {
 	return func(p permission) string {
 		for _, o := range p.Options {
@@ -164,7 +162,7 @@ func trusts(name string) func(permission) string {
 	}
 }
 
-// Nothing that a repository brings runs before its user said yes, and all of it afterwards.
+// Nothing that a repository brings runs before its user allows it, and everything afterwards.
 func TestHostileRepository(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		r := newHostile(t, h)
@@ -251,9 +249,9 @@ func TestHostileRepository(t *testing.T) {
 // goOnWithout is the option of the question about trust that sends the prompt and trusts nothing.
 const goOnWithout = "No, go on without it"
 
-// What a user has of their own holds in a project that brings nothing, and in one whose servers
-// are left out: their model, their mode, their MCP server, their hook, and files in the editor.
-func TestUsersOwnThingsHold(t *testing.T) {
+// The user's own configuration applies in a project that brings nothing, and in one whose servers are excluded: their model, mode, MCP
+// server, hook, and files in the editor.
+func TestUserConfigurationIsKept(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		marks := filepath.Join(h.dir, "marks")
 		require.NoError(t, os.Mkdir(marks, 0o755))
@@ -295,8 +293,8 @@ func TestUsersOwnThingsHold(t *testing.T) {
 	})
 }
 
-// A model of the project's that is called as one of the user's takes its place in droid, wherever
-// droid was started, and nothing overrules it: no session opens.
+// A model of the project with the name of a user's model replaces it in droid, wherever droid was started, and nothing overrides that: no
+// session opens.
 func TestModelsOfAProject(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		require.NoError(t, os.Mkdir(filepath.Join(h.dir, "marks"), 0o755))
@@ -316,8 +314,8 @@ func TestModelsOfAProject(t *testing.T) {
 	})
 }
 
-// The model that a project's settings name, which may be another provider's of the user's own, gets no conversation before its
-// user chooses it, whether they trust the project or not. What a session has stored stays.
+// The model that a project's settings name, which may be of another provider, gets no conversation before its user chooses it, whether they
+// trust the project or not. The stored model of a session stays.
 func TestModelThatAProjectNames(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		const id = "custom:Other-0"

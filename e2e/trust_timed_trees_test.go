@@ -25,27 +25,25 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// A timed tree is a project that changes while sessions work in it. A random number makes its
-// parts, the steps of the sessions, and the steps at which each part appears and goes away. Each
-// step is taken with a real droid behind droid-acp. A canary may fire only if a user has said yes
-// to the part that has it: the part was there when the question came, or the question names it.
+// A timed tree is a project that changes while sessions work in it. A random number determines its parts, the steps of the sessions, and
+// the steps at which each part appears and disappears. Each step is executed with a real droid behind droid-acp. A canary may fire only if
+// a user has allowed the part that contains it: the part existed when the question was asked, or the question names it.
 //
 // DROID_ACP_E2E_TIMED_TREES="0.225.2 500 1" plays 500 timed trees from seed 1. A fourth word is the
 // value of --trust for all of them: with "always" it shows which canaries are live.
 const timedTreesEnv = "DROID_ACP_E2E_TIMED_TREES"
 
-// timedSeeds are played in every run. Each of them failed while droid watched its files and --trust never
-// let prompts pass without a look.
+// timedSeeds are played in every run. Each of them failed while droid watched its files and --trust never let prompts pass without a check.
 var timedSeeds = []uint64{7, 29, 34, 37}
 
-// timedPart is a part that is there from the change of one step up to that of another.
+// timedPart is a part that exists from the change of one step up to that of another.
 type timedPart struct {
 	part
 	kind     string
-	from, to int // numbers of steps; it never goes away if to is 0
+	from, to int // step numbers; to is 0 if it never disappears
 }
 
-// change says how the tree gets the parts of a step.
+// change describes how the tree gets the parts of a step.
 type change struct {
 	how   string        // one of the constants below
 	delay time.Duration // of changeLate: behind the request; else between the change and what follows
@@ -60,7 +58,7 @@ const (
 	changeCopy     = "copy"
 )
 
-// timedStep is a request of the editor's, or something that befalls its processes.
+// timedStep is a request of the editor, or an event that affects its processes.
 type timedStep struct {
 	do string
 	change
@@ -233,7 +231,7 @@ func (g *grower) timedPart(tree timedTree, start bool) timedPart {
 	return p
 }
 
-// entry is what stands at a path.
+// entry is the content of a path.
 type entry struct {
 	data, link string
 	isLink     bool
@@ -241,8 +239,7 @@ type entry struct {
 	part       int // -1 for what is harmless
 }
 
-// entries are what stands at each path below the root once a step's change is made. A later part takes the
-// place of an earlier one.
+// entries returns the content of each path below the root after a step's change. A later part replaces an earlier one.
 func (tree timedTree) entries(step int) map[string]entry {
 	all := map[string]entry{filepath.Join(tree.cwd, "keep.txt"): {data: "keep\n", mode: 0o644, part: -1}}
 	if tree.factory {
@@ -262,7 +259,7 @@ func (tree timedTree) entries(step int) map[string]entry {
 	return all
 }
 
-// present are the canaries of the parts all of whose paths are there.
+// present returns the canaries of the parts that exist completely.
 func (tree timedTree) present(step int) map[string]bool {
 	names := map[string]bool{}
 	all := tree.entries(step)
@@ -279,7 +276,7 @@ func (tree timedTree) present(step int) map[string]bool {
 	return names
 }
 
-// without is the tree without a step.
+// without returns the tree without a step.
 func (tree timedTree) without(step int) timedTree {
 	tree.steps = slices.Delete(slices.Clone(tree.steps), step, step+1)
 	tree.parts = slices.Clone(tree.parts)
@@ -299,7 +296,7 @@ func (tree timedTree) without(step int) timedTree {
 	return tree
 }
 
-// timedFigures are what a run of timed trees came to.
+// timedFigures are the results of a run of timed trees.
 type timedFigures struct {
 	trees, steps, refused, asked, yes, allowed atomic.Int64
 
@@ -308,10 +305,10 @@ type timedFigures struct {
 	kinds  map[string]int // of what fired unasked, by the part and the step
 }
 
-// mostShrunk is of how many trees those that fail are made smaller, and of how many of these.
+// mostShrunk limits how many failing trees are shrunk.
 const mostShrunk = 40
 
-// noteFailed notes a tree that fails, and reports whether it is one of the first.
+// noteFailed records a failing tree, and reports whether it is one of the first.
 func (f *timedFigures) noteFailed(seed uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -319,7 +316,7 @@ func (f *timedFigures) noteFailed(seed uint64) bool {
 	return len(f.failed) <= mostShrunk/10
 }
 
-// count counts what has fired unasked.
+// count counts what has fired without permission.
 func (f *timedFigures) count(what string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -329,7 +326,7 @@ func (f *timedFigures) count(what string) {
 	f.kinds[what]++
 }
 
-// timedPlay is a timed tree that is played.
+// timedPlay is a running play of a timed tree.
 type timedPlay struct {
 	t     *testing.T
 	h     home
@@ -349,14 +346,14 @@ type timedPlay struct {
 	mu      sync.Mutex
 	step    int
 	disk    map[string]entry
-	stable  map[string]bool // canaries that were there before the step's request
-	allowed map[string]bool // canaries to which the user said yes
-	free    bool            // commands run without a question, since the user said so
+	stable  map[string]bool // canaries that existed before the step's request
+	allowed map[string]bool // canaries that the user has allowed
+	free    bool            // commands run without a question, as the user decided
 	answers int             // to questions about trust, so far
 	last    string          // text of the last question about trust that got a yes
 }
 
-// play plays a timed tree, and says what fired unasked.
+// play plays a timed tree, and returns what fired without permission.
 func (x *traps) play(t *testing.T, h home, model *modelserver.Server, tree timedTree, trust string, sum *timedFigures) []string {
 	p := &timedPlay{t: t, h: h, x: x, model: model, tree: tree, trust: trust, root: filepath.Join(h.dir, "tree", "root"), sum: sum,
 		disk: map[string]entry{}, stable: map[string]bool{}, allowed: map[string]bool{}}
@@ -419,8 +416,8 @@ func (p *timedPlay) stage(step int) string {
 	return filepath.Join(p.h.dir, "stage", strconv.Itoa(step))
 }
 
-// commit makes a repository of the root in which the tree of each step is a commit behind that of the step
-// before, with a branch and in the repository up.
+// commit makes a repository of the root in which the tree of each step is a commit on top of that of the previous step, with a branch, and
+// checks out the current one.
 func (p *timedPlay) commit() {
 	up := filepath.Join(p.h.dir, "up")
 	for _, args := range [][]string{{"init", "-q", "-b", "main", p.root}, {"init", "-q", "--bare", up}} {
@@ -448,7 +445,7 @@ func (p *timedPlay) commit() {
 
 func branch(step int) string { return "step" + strconv.Itoa(step) }
 
-// git runs git in the root as somebody who does not have the project run anything.
+// git runs git in the root as a user who lets the project run nothing.
 func (p *timedPlay) git(args ...string) (string, error) {
 	cmd := exec.Command("git", append([]string{"--git-dir=" + filepath.Join(p.root, ".git"), "-c", "core.fsmonitor=false", "-c", "user.name=x", "-c", "user.email=x@x"}, args...)...)
 	cmd.Env = p.h.env
@@ -459,7 +456,7 @@ func (p *timedPlay) git(args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// put writes what stands at a path. What is in the way of it stays.
+// put writes the content of a path. A file that is in the way stays.
 func put(path string, e entry) {
 	_ = os.MkdirAll(filepath.Dir(path), 0o755)
 	if info, err := os.Lstat(path); err == nil && (e.isLink || info.Mode()&os.ModeSymlink != 0) {
@@ -472,7 +469,7 @@ func put(path string, e entry) {
 	}
 }
 
-// apply has the tree be that of a step.
+// apply changes the tree to that of a step.
 func (p *timedPlay) apply(step int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -507,7 +504,7 @@ func (p *timedPlay) changes(k int) bool {
 	return k > 0 && !maps.Equal(p.tree.entries(k-1), p.tree.entries(k))
 }
 
-// take takes a step.
+// take executes a step.
 func (p *timedPlay) take(k int) {
 	s := p.tree.steps[k]
 	p.mu.Lock()
@@ -519,6 +516,9 @@ func (p *timedPlay) take(k int) {
 	switch {
 	case k == 0:
 		p.apply(0)
+	case s.how == changeBefore && p.changes(k) && s.do == "trust" && p.c != nil && p.s.id != "": // a yes to what was shown before
+		p.prompt("/trust")
+		p.apply(k)
 	case s.how == changeBefore && p.changes(k):
 		p.apply(k)
 		p.mu.Lock()
@@ -598,10 +598,10 @@ func (p *timedPlay) request(k int, s timedStep) {
 	}
 }
 
-// name is that of the script of the next prompt.
+// name returns the name of the next prompt's script.
 func (p *timedPlay) name(of string) string { return fmt.Sprintf("%s-%d-", of, p.command) }
 
-// typed is a prompt that has a program of the tree run, "" for none.
+// typed returns a prompt that makes droid run a program of the tree, "" for none.
 func (p *timedPlay) typed(step int) string {
 	for _, part := range p.tree.parts {
 		if part.kind == "program" && part.from <= step {
@@ -611,7 +611,7 @@ func (p *timedPlay) typed(step int) string {
 	return ""
 }
 
-// commands are those that the tree's files allow.
+// commands returns those that the tree's files allow.
 func (p *timedPlay) commands() (names []string) {
 	for _, part := range p.tree.parts {
 		for _, c := range part.canaries {
@@ -623,13 +623,13 @@ func (p *timedPlay) commands() (names []string) {
 	return names
 }
 
-// probed is the command that shows whether one runs unasked.
+// probed returns the command that shows whether one runs without permission.
 func (p *timedPlay) probed(s timedStep) string {
 	all := append(p.commands(), "touch "+filepath.Join(p.h.dir, "marks", "allowed"))
 	return all[s.runs%len(all)]
 }
 
-// changing is the command of the model's that changes the tree, or during which the world does.
+// changing returns the model's command that changes the tree, or during which it changes.
 func (p *timedPlay) changing(k int, s timedStep) string {
 	var command string
 	switch {
@@ -650,7 +650,7 @@ func (p *timedPlay) changing(k int, s timedStep) string {
 	return command + " # the step's own"
 }
 
-// permit answers what the agent asks.
+// permit answers the agent's questions.
 func (p *timedPlay) permit(asked permission) string {
 	text := string(asked.ToolCall)
 	p.mu.Lock()
@@ -688,7 +688,7 @@ func (p *timedPlay) answer(asked permission, text string) string {
 
 var canaryName = regexp.MustCompile(`\b(?:c|al)[0-9]+\b`)
 
-// allow notes a yes to what is there, and to what the text names. The caller has locked p.
+// allow records a yes to everything that exists, and to what the text names. The caller has locked p.
 func (p *timedPlay) allow(text string) {
 	p.sum.yes.Add(1)
 	for name := range p.stable {
@@ -762,7 +762,7 @@ func (p *timedPlay) prompt(text string) {
 	}
 }
 
-// look notes what has fired though nobody said yes to it.
+// look records what has fired without permission.
 func (p *timedPlay) look(k int) {
 	names := p.x.fired(p.t, p.h)
 	p.mu.Lock()
@@ -802,10 +802,10 @@ func (p *timedPlay) count(name string, k int) {
 	p.sum.count(kind + " at " + p.tree.steps[k].do)
 }
 
-// timedShrinkTime bounds how long a tree that fails is made smaller.
+// timedShrinkTime is how long a failing tree is shrunk.
 const timedShrinkTime = 4 * time.Minute
 
-// shrinkTimed leaves parts and steps away while the tree still fails, in one of two plays.
+// shrinkTimed removes parts and steps while the tree still fails, in one of two plays.
 func (x *traps) shrinkTimed(tree timedTree, play func(timedTree) []string) timedTree {
 	end := time.Now().Add(timedShrinkTime)
 	fails := func(tree timedTree) bool {
@@ -825,8 +825,7 @@ func (x *traps) shrinkTimed(tree timedTree, play func(timedTree) []string) timed
 	return tree
 }
 
-// Whatever changes in a project while sessions work in it, nothing runs and nothing leaves that nobody
-// said yes to.
+// Whatever changes in a project while sessions work in it, nothing runs and nothing is sent without permission.
 func TestTimedTrees(t *testing.T) {
 	version, seeds, trust := newDroid, slices.Clone(timedSeeds), ""
 	if told := strings.Fields(os.Getenv(timedTreesEnv)); len(told) >= 3 {

@@ -28,18 +28,17 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// A tree is a project that a random number makes. Wherever something could run it has a
-// canary: a command that makes a file, a model at an address of the test's. It is given to
-// droid as it is, and to droid-acp, whose user says nothing to it:
+// A tree is a project made from a random number. Wherever something could run it has a canary: a command that creates a file, or a model at
+// an address of the test. It is given to droid alone, and to droid-acp, whose user allows nothing:
 //
 //   - what fires in droid stands in a file that the reader does not call harmless;
 //   - nothing fires behind droid-acp.
 //
-// DROID_ACP_E2E_TREES="0.225.2 1000 1" plays a thousand trees from seed 1 with a droid. A tree
-// that fails is made smaller part by part, and printed with its seed.
+// DROID_ACP_E2E_TREES="0.225.2 1000 1" plays a thousand trees from seed 1 with a droid. A failing tree is shrunk part by part, and printed
+// with its seed.
 const treesEnv = "DROID_ACP_E2E_TREES"
 
-// node is a JSON value whose keys keep their order and may stand there twice.
+// node is a JSON value whose keys keep their order and may be duplicates.
 type node struct {
 	keys []string // of an object
 	kids []*node  // of an object or a list
@@ -64,7 +63,7 @@ func list(kids ...*node) *node { return &node{kids: kids, list: true} }
 
 func (n *node) isObject() bool { return n.raw == "" && !n.list }
 
-// each calls f with the value and all within it.
+// each calls f with the value and all nested ones.
 func (n *node) each(f func(*node)) {
 	f(n)
 	for _, kid := range n.kids {
@@ -101,7 +100,7 @@ func (n *node) String() string {
 	return b.String()
 }
 
-// part is one thing in a tree that can be left away: files, and the canaries in them.
+// part is a removable part of a tree: files, and the canaries in them.
 type part struct {
 	files    map[string][]byte // by their paths below the root
 	links    map[string]string // what they lead to
@@ -130,12 +129,12 @@ func (p part) String() string {
 	return fmt.Sprintf("%scanaries %v\n", b.String(), p.canaries)
 }
 
-// grower makes the parts of a tree.
+// grower generates the parts of a tree.
 type grower struct {
 	*rand.Rand
 	h     home
 	root  string
-	trap  string // where models listen that are canaries
+	trap  string // address of models that are canaries
 	parts []part
 	n     int // canaries so far
 }
@@ -192,7 +191,7 @@ func (g *grower) model(p *part, old bool) *node {
 		address, jsonText(g.trap+"/"+name+"/v1"), key, jsonText("none"), "provider", jsonText("generic-chat-completion-api")))
 }
 
-// content is what a file of settings of this name could have in it.
+// content returns possible content of a settings file with this name.
 func (g *grower) content(p *part, name string) *node {
 	switch {
 	case strings.HasPrefix(name, "mcp") || strings.HasPrefix(name, ".mcp"):
@@ -256,9 +255,9 @@ func (g *grower) twist(top *node) {
 	n := objects[g.IntN(len(objects))]
 	same := *n
 	switch g.IntN(9) {
-	case 0, 1, 2: // all of an object in its prototype
+	case 0, 1, 2: // all of an object moved into its prototype
 		*n = *object(g.one("__proto__", "__proto__", "__proto__", "constructor", "prototype"), &same)
-	case 3: // beside
+	case 3: // added to it
 		n.keys, n.kids = append(n.keys, "__proto__"), append(n.kids, &same)
 		same = node{keys: slices.Clone(same.keys), kids: slices.Clone(same.kids)}
 	case 4: // an object as a list
@@ -271,7 +270,7 @@ func (g *grower) twist(top *node) {
 			}
 			l.list = false
 		}
-	case 6: // a key twice
+	case 6: // a duplicate key
 		if len(keyed) > 0 {
 			k := keyed[g.IntN(len(keyed))]
 			i := g.IntN(len(k.keys))
@@ -282,13 +281,13 @@ func (g *grower) twist(top *node) {
 				k.keys, k.kids = append(k.keys, key), append(k.kids, harmless)
 			}
 		}
-	case 7: // a key otherwise
+	case 7: // a changed key
 		if len(keyed) > 0 {
 			k := keyed[g.IntN(len(keyed))]
 			i := g.IntN(len(k.keys))
 			k.keys[i] = g.one(strings.ToUpper(k.keys[i]), k.keys[i]+" ", " "+k.keys[i], strings.ToLower(k.keys[i]), k.keys[i]+"\x00")
 		}
-	case 8: // something beside that nobody knows
+	case 8: // an unknown addition
 		deep := &node{raw: "1"}
 		for range g.IntN(60) {
 			deep = list(deep)
@@ -348,7 +347,7 @@ func (g *grower) spell(n *node) []byte {
 	return []byte(s)
 }
 
-// config adds a file of settings, one that droid reads or one that is called nearly so.
+// config adds a settings file with a name that droid reads, or a similar one.
 func (g *grower) config(dir, name string) {
 	p := part{files: map[string][]byte{}, links: map[string]string{}, mode: 0o644}
 	like := filepath.Base(name)
@@ -374,7 +373,7 @@ func (g *grower) config(dir, name string) {
 	g.parts = append(g.parts, p)
 }
 
-// command adds a command that is a program, or looks like one, and a prompt that types it.
+// command adds an executable command, or one that looks similar, and a prompt that types it.
 func (g *grower) command(dir string) {
 	p := part{files: map[string][]byte{}, mode: os.FileMode(0o644 + g.IntN(2)*0o111)}
 	name := g.one("ex", "Ex Two", "x.y.z", "ünï", "ex-")
@@ -386,7 +385,7 @@ func (g *grower) command(dir string) {
 	g.parts = append(g.parts, p)
 }
 
-// watcher has git run a program.
+// watcher makes git run a program.
 func (g *grower) watcher() {
 	p := part{git: gitLayouts[g.IntN(len(gitLayouts))], outside: true}
 	p.run = g.canary(&p)
@@ -412,7 +411,7 @@ func (g *grower) oddGit(dir string) {
 	g.parts = append(g.parts, p)
 }
 
-// preload has Bun run a program, which droid before 0.215 is.
+// preload makes Bun, the runtime of droid before 0.215, run a program.
 func (g *grower) preload(dir string) {
 	p := part{files: map[string][]byte{}, mode: 0o644}
 	p.files[filepath.Join(dir, "bunfig.toml")] = []byte("preload = [\"./preload.js\"]\n")
@@ -420,14 +419,14 @@ func (g *grower) preload(dir string) {
 	g.parts = append(g.parts, p)
 }
 
-// near are names that are nearly those of files that droid reads, or of what others read.
+// near are names similar to those of files that droid or other programs read.
 var near = []string{
 	".factory/mcp.jsonc", ".factory/MCP.json", ".factory/.mcp.json", ".factory/mcp.local.json", ".factory/settings.jsonc", ".factory/hooks.local.json",
 	".factory/hooks/settings.json", ".factory/hooks/hooks.local.json", ".factory/config.local.json", ".factory/hooks.migrated.json", ".factory/plugins/installed_plugins.json",
 	".mcp.json", "mcp.json", ".agents/mcp.json", ".agents/settings.json", ".agent/hooks.json", ".claude/settings.json", ".factory-dev/mcp.json",
 }
 
-// growTree makes the tree of a seed.
+// growTree generates the tree of a seed.
 func growTree(seed uint64, h home, root, trap string) []part {
 	g := &grower{Rand: rand.New(rand.NewPCG(seed, 7)), h: h, root: root, trap: trap}
 	for _, dir := range []string{"", "sub", "sub/deep"} {
@@ -491,7 +490,7 @@ func plant(root string, parts []part) (cwd string, err error) {
 	return cwd, nil
 }
 
-// signedCommit makes a commit that says that it is signed.
+// signedCommit makes a commit that claims to be signed.
 func signedCommit(root string) error {
 	out, err := exec.Command("git", "-C", root, "mktree").Output() // of nothing
 	if err != nil {
@@ -510,7 +509,7 @@ func signedCommit(root string) error {
 // traps are addresses of models that are canaries.
 type traps struct {
 	url    string
-	polite bool          // droid-acp is left as an editor does it, so that hooks run at the end
+	polite bool          // droid-acp is ended as by an editor, so that hooks run at the end
 	turn   time.Duration // how long droid alone may take for a prompt
 	mu     sync.Mutex
 	hit    map[string]bool
@@ -531,7 +530,7 @@ func newTraps(t *testing.T) *traps {
 	return x
 }
 
-// fired is what has fired since the last call.
+// fired returns what has fired since the last call.
 func (x *traps) fired(t *testing.T, h home) (names []string) {
 	marks := filepath.Join(h.dir, "marks")
 	entries, err := os.ReadDir(marks)
@@ -549,13 +548,13 @@ func (x *traps) fired(t *testing.T, h home) (names []string) {
 	return names
 }
 
-// patience is how long droid-acp may take with a tree: dozens are played beside each other.
+// patience is how long droid-acp may take with a tree: dozens are played concurrently.
 const patience = 3 * time.Minute
 
-// settleTime is how long a canary may take behind the last answer: they came within 0.5 s.
+// settleTime is how long a canary may take after the last answer: they fired within 0.5 s.
 const settleTime = 700 * time.Millisecond
 
-// alone is what fires when droid itself works in a tree.
+// alone returns what fires when droid itself works in a tree.
 func (x *traps) alone(t *testing.T, h home, cwd string, prompts []string) (fired []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second+time.Duration(len(prompts))*5*time.Second)
 	defer cancel()
@@ -599,7 +598,7 @@ func (x *traps) alone(t *testing.T, h home, cwd string, prompts []string) (fired
 	return append(fired, x.fired(t, h)...)
 }
 
-// behind is what fires behind droid-acp, and why no session was opened, if none was.
+// behind returns what fires behind droid-acp, and why no session was opened, if none was.
 func (x *traps) behind(t *testing.T, h home, cwd string, prompts []string) (fired []string, refused string) {
 	h.work = cwd
 	c := startAgent(t, h).initialize()
@@ -628,14 +627,13 @@ func (x *traps) behind(t *testing.T, h home, cwd string, prompts []string) (fire
 	return append(fired, x.fired(t, h)...), ""
 }
 
-// treeFigures are what a run of trees came to.
+// treeFigures are the results of a run of trees.
 type treeFigures struct {
 	mu                          sync.Mutex
 	trees, opened, fired, named int
 }
 
-// check plays a tree, and says what is wrong: what fired though it was called harmless, and
-// what fired behind droid-acp.
+// check plays a tree, and returns what is wrong: what fired although it was considered harmless, and what fired behind droid-acp.
 func (x *traps) check(t *testing.T, h home, parts []part, sum *treeFigures) string {
 	root := filepath.Join(h.dir, "tree", "root")
 	cwd, err := plant(root, parts)
@@ -649,7 +647,7 @@ func (x *traps) check(t *testing.T, h home, parts []part, sum *treeFigures) stri
 			prompts = append(prompts, "look at git")
 		}
 	}
-	found := projectconfig.Project(cwd, h.dir).Except(projectconfig.Unheard) // of these droids all keys are known
+	found := projectconfig.Project(cwd, h.dir).Except(projectconfig.UnknownKey) // of these droids all keys are known
 	if h.version != oldestDroid {
 		found = found.Except(projectconfig.Preload)
 	}
@@ -685,7 +683,7 @@ func (x *traps) check(t *testing.T, h home, parts []part, sum *treeFigures) stri
 	return wrong
 }
 
-// claimed reports whether the reader says something of what has fired.
+// claimed reports whether the reader mentions what has fired.
 func claimed(found projectconfig.Layer, root string, parts []part, name string) bool {
 	causes, says := []string{name}, func(projectconfig.Item) bool { return true }
 	switch name { // what many parts may cause, and many things in a file do not
@@ -694,7 +692,7 @@ func claimed(found projectconfig.Layer, root string, parts []part, name string) 
 		fallthrough
 	case "mode":
 		says = func(i projectconfig.Item) bool {
-			return slices.Contains([]projectconfig.Kind{projectconfig.Autonomy, projectconfig.Allowed, projectconfig.Unread, projectconfig.Strange}, i.Kind) ||
+			return slices.Contains([]projectconfig.Kind{projectconfig.Autonomy, projectconfig.Allowed, projectconfig.Unread, projectconfig.UnknownFile}, i.Kind) ||
 				i.Kind == projectconfig.Setting && (strings.HasPrefix(i.Name, "sessionDefaultSettings") || strings.HasPrefix(i.Name, "command"))
 		}
 	}
@@ -712,7 +710,7 @@ func claimed(found projectconfig.Layer, root string, parts []part, name string) 
 	return false
 }
 
-// holds reports whether a file, or the directory of one, is of this part.
+// holds reports whether a file, or the directory of one, belongs to this part.
 func (p part) holds(root, file string) bool {
 	for path := range p.files {
 		if path = filepath.Join(root, path); path == file || strings.HasPrefix(path, file+"/") {
@@ -728,7 +726,7 @@ func (p part) holds(root, file string) bool {
 	return p.git.name != "" && (file == place || strings.HasPrefix(file, place+"/"))
 }
 
-// shrink leaves parts away while the tree still fails.
+// shrink removes parts while the tree still fails.
 func (x *traps) shrink(t *testing.T, h home, parts []part) []part {
 	for i := 0; i < len(parts); {
 		fewer := slices.Delete(slices.Clone(parts), i, i+1)
@@ -741,8 +739,7 @@ func (x *traps) shrink(t *testing.T, h home, parts []part) []part {
 	return parts
 }
 
-// What a reader calls harmless runs nothing in droid, and nothing runs behind droid-acp that
-// nobody allowed.
+// What a reader considers harmless runs nothing in droid, and nothing runs behind droid-acp without permission.
 func TestTrees(t *testing.T) {
 	version, count, first := newDroid, 2, time.Now().Unix()/(7*24*3600)*1000 // other ones each week
 	if told := strings.Fields(os.Getenv(treesEnv)); len(told) == 3 {
@@ -779,8 +776,8 @@ func TestTrees(t *testing.T) {
 	t.Logf("droid %s: %d trees, %d opened; %d canaries fired in droid alone; the reader named %d things", version, sum.trees, sum.opened, sum.fired, sum.named)
 }
 
-// Whatever droid takes for the end of a command's name, or passes over before it, is taken so
-// here: a program of the project that a prompt would run is known before the prompt is sent.
+// Whatever droid treats as the end of a command's name, or skips before it, is treated so here: a program of the project that a prompt
+// would run is known before the prompt is sent.
 func TestTypedPrograms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some hundred prompts")

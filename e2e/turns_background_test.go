@@ -22,7 +22,7 @@ func backgroundCall(id, command string) modelserver.ToolCall {
 	return call
 }
 
-// lines are what came from a line on, as text.
+// lines are the lines from one on, as text.
 func (c *client) text(from int) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,7 +35,7 @@ func (c *client) text(from int) string {
 	return b.String()
 }
 
-// awaitText waits for an update that has all of these in it.
+// awaitText waits for an update that contains all of these.
 func (c *client) awaitText(from int, texts ...string) {
 	c.t.Helper()
 	c.await(strings.Join(texts, " and "), from, answerLimit, func(l line) bool {
@@ -57,8 +57,7 @@ func (h home) runs(t testing.TB, words string) bool {
 	return false
 }
 
-// A command in the background is shown while it goes on, and when it has ended or was stopped; each kind of client gets
-// what it can show.
+// A background command is shown while it runs, and when it has ended or was stopped; each kind of client gets what it can show.
 func TestBackgroundCommandIsFollowed(t *testing.T) {
 	for name, capabilities := range map[string]map[string]any{
 		"terminals": {"_meta": map[string]any{"terminal_output": true}},
@@ -124,8 +123,8 @@ func TestBackgroundCommandIsFollowed(t *testing.T) {
 	}
 }
 
-// A command in the background ends with its droid, also where that is killed by somebody else, which leaves it running;
-// a load says that it has ended, and while droid goes on that it runs.
+// A background command ends with its droid, except if that is killed from outside, which leaves it running; a load reports that it has
+// ended, and while droid runs that it is running.
 func TestBackgroundCommandOfALoad(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("serve", modelserver.Step{Text: "I serve. ", Tools: []modelserver.ToolCall{backgroundCall("b", "echo ready; sleep 295")}}, modelserver.Step{Text: "It runs."})
@@ -159,8 +158,8 @@ func TestBackgroundCommandOfALoad(t *testing.T) {
 	})
 }
 
-// A command in the background ends with its agent, too, also where that is killed; another agent's load says so. 0.99
-// leaves it, 0.215 in eight of ten times, and a load says that it may still run, until it has ended.
+// A background command also ends with its agent, even if that is killed; another agent's load reports that. 0.99 leaves it running, 0.215
+// in eight of ten cases, and a load reports that it may still run, until it has ended.
 func TestBackgroundCommandOfAKilledAgent(t *testing.T) {
 	notKept(t, "the agent is to outlive the front that is killed; TestBackgroundCommandInTwoWindows has what a window sees")
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -193,7 +192,7 @@ func TestBackgroundCommandOfAKilledAgent(t *testing.T) {
 	})
 }
 
-// With --keep both windows see what a command in the background does, and either stops it.
+// With --keep both windows see what a background command does, and either stops it.
 func TestBackgroundCommandInTwoWindows(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("serve", modelserver.Step{Text: "I serve. ", Tools: []modelserver.ToolCall{backgroundCall("b", "echo ready; sleep 3; echo later; sleep 294")}}, modelserver.Step{Text: "It runs."})

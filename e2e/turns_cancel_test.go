@@ -13,11 +13,11 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// cancelLimit is how long a cancelled turn may take to end: 2 s for droid on a
-// machine that runs several, and 2 s from then on. droid is killed after 8 s.
+// cancelLimit is how long a cancelled turn may take to end: 2 s for droid on a machine that runs several, and 2 s after that. droid is
+// killed after 8 s.
 const cancelLimit = 4 * time.Second
 
-// cancelled cancels the turn and checks its one end.
+// cancelled cancels the turn and checks that it ends once.
 func (t turn) cancelled() {
 	t.t.Helper()
 	begin := time.Now()
@@ -32,15 +32,15 @@ func (t turn) cancelled() {
 	t.noUpdateAfter(end, time.Second)
 }
 
-// still checks that the session takes another prompt.
-func (s session) still() {
+// nextPromptWorks checks that the session accepts another prompt.
+func (s session) nextPromptWorks() {
 	s.t.Helper()
 	end := s.prompt("still there?").end(turnLimit)
 	require.Nil(s.t, end.Err)
 	require.Equal(s.t, "Still here.", end.text())
 }
 
-// A cancel ends the prompt within its bound, whatever droid does just then, and the next one works (quirk 5).
+// A cancel ends the prompt within its limit, whatever droid does at the time, and the next one works (quirk 5).
 func TestCancel(t *testing.T) {
 	story := modelserver.Step{Text: strings.Repeat("word ", 2000), Delay: 25 * time.Millisecond}
 	for name, tc := range map[string]struct {
@@ -91,14 +91,13 @@ func TestCancel(t *testing.T) {
 				if tc.after != nil {
 					tc.after(t, h)
 				}
-				s.still()
+				s.nextPromptWorks()
 			})
 		})
 	}
 }
 
-// A droid that a signal stopped hears nothing, not even the prompt. Stop ends the
-// prompt all the same, and the next one goes to a new process.
+// A droid stopped by a signal reads nothing, not even the prompt. A cancel still ends the prompt, and the next one goes to a new process.
 func TestCancelStoppedDroid(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("first", modelserver.Step{Text: "First."})
@@ -114,15 +113,14 @@ func TestCancelStoppedDroid(t *testing.T) {
 		end := turn.end(15 * time.Second)
 		require.Nil(t, end.Err)
 		require.Equal(t, "cancelled", end.Stop)
-		for _, p := range stopped { // a cancel that is faster than the prompt costs no droid its life
+		for _, p := range stopped { // a cancel before the prompt was sent does not kill droid
 			_ = syscall.Kill(p.pid, syscall.SIGCONT) // most are gone
 		}
-		s.still()
+		s.nextPromptWorks()
 	})
 }
 
-// $/cancel_request is the newer way to cancel a request: it ends the prompt all
-// the same, as cancelled or with the error that stands for it.
+// $/cancel_request is the newer way to cancel a request: it ends the prompt as well, as cancelled or with the corresponding error.
 func TestCancelRequest(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("long", modelserver.Step{Text: strings.Repeat("word ", 2000), Delay: 25 * time.Millisecond})
@@ -140,7 +138,7 @@ func TestCancelRequest(t *testing.T) {
 			require.Equal(t, "cancelled", end.Stop)
 		}
 		turn.noUpdateAfter(end, time.Second)
-		s.still()
+		s.nextPromptWorks()
 	})
 }
 

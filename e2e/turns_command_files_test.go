@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// commandsOf are the names in a line that tells the commands; ok is false for others.
+// commandsOf returns the names in a line with the commands; ok is false for others.
 func commandsOf(l line) (names []string, ok bool) {
 	var p struct {
 		Update struct {
@@ -33,8 +33,7 @@ func commandsOf(l line) (names []string, ok bool) {
 	return names, true
 }
 
-// listed waits for a list of commands, from line number from on, that has these names and
-// lacks those with a minus.
+// listed waits for a list of commands, from line number from on, with these names and without those with a minus.
 func (s session) listed(from int, names ...string) {
 	s.t.Helper()
 	s.await("the commands "+strings.Join(names, " "), from, 15*time.Second, func(l line) bool {
@@ -47,8 +46,7 @@ func (s session) listed(from int, names ...string) {
 	})
 }
 
-// helps sends /help until it tells what listed would wait for: files are looked for 1 s behind
-// the end of a prompt.
+// helps sends /help until its output matches, as in listed: files are checked 1 s after the end of a prompt.
 func (s session) helps(names ...string) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
@@ -60,9 +58,9 @@ func (s session) helps(names ...string) {
 	}, 30*time.Second, 3*time.Second)
 }
 
-// Command files and skills come, change and go while a session is open: in a directory
-// of any name, nested, and written on Windows. A droid that does not see them is replaced. Before 0.215 it has no commands: what is typed goes to
-// the model as it is, and /status says so.
+// Command files and skills are added, changed and removed while a session is open: in a directory of any name, nested, and written on
+// Windows. A droid that does not see them is replaced. Before 0.215 it has no commands: the typed text goes to the model unchanged, and
+// /status says so.
 func TestCommandsFollowTheFiles(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {

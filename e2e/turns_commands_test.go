@@ -19,7 +19,7 @@ func (c *client) openAs(h home, capabilities map[string]any, mcpServers ...any) 
 	return c.openNamed(h, knownEditor, capabilities, mcpServers...)
 }
 
-// openNamed is openAs as a client that says this of itself.
+// openNamed is openAs for a client with this clientInfo.
 func (c *client) openNamed(h home, info, capabilities map[string]any, mcpServers ...any) session {
 	c.t.Helper()
 	c.mustCall("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": capabilities, "clientInfo": info}, nil)
@@ -39,7 +39,7 @@ type item struct {
 	TerminalID string
 }
 
-// items are the content of a tool call or its update; nil when it has none.
+// items returns the content of a tool call or its update; nil if it has none.
 func (u update) items() []item {
 	var items []item
 	_ = json.Unmarshal(u.Content, &items) // content of messages has another form
@@ -54,7 +54,7 @@ func itemText(items []item) string {
 	return b.String()
 }
 
-// ofTool are the updates of one tool call, its announcement first.
+// ofTool returns the updates of one tool call, the first one included.
 func (e ending) ofTool(id string) []update {
 	var out []update
 	for _, u := range e.Updates {
@@ -81,7 +81,7 @@ func countModel(model *modelserver.Server) {
 	model.On("count", modelserver.Step{Text: "I count. ", Tools: []modelserver.ToolCall{execute("a", slowCount)}}, modelserver.Step{Text: "Counted."})
 }
 
-// Output comes while the command runs, growing, and is complete in the end.
+// Output is sent while the command runs, growing, and is complete at the end.
 func TestCommandOutputGrows(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		countModel(model)
@@ -108,8 +108,8 @@ func TestCommandOutputGrows(t *testing.T) {
 	})
 }
 
-// terminalOf checks that a call follows the rules of terminals in _meta and
-// returns what the terminal shows, its pieces and its exit code.
+// terminalOf checks that a call follows the rules of terminals in _meta and returns the terminal's output, the number of pieces and the
+// exit code.
 func terminalOf(t *testing.T, updates []update) (shown string, pieces int, exit *int) {
 	t.Helper()
 	exits := 0
@@ -235,7 +235,7 @@ func TestCommandsThatFail(t *testing.T) {
 	})
 }
 
-// What the user runs reaches the model with the next prompt, and with no other.
+// The output of a user's command reaches the model with the next prompt, and with no other.
 func TestShell(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("erstens", modelserver.Step{Text: "I see."})

@@ -86,8 +86,7 @@ func TestContent(t *testing.T) {
 	})
 }
 
-// A prompt with attachments comes back from droid's history as one text and its
-// images: what is mentioned in the text has no word of its own.
+// A prompt with attachments is restored from droid's history as one text and its images: for files mentioned in the text nothing is added.
 func TestLoadedPromptIsAsItWasSent(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("look", modelserver.Step{Text: "Seen."})
@@ -126,7 +125,7 @@ func TestLoadedPromptIsAsItWasSent(t *testing.T) {
 	})
 }
 
-// A model that cannot see gets no image; the user is told.
+// A model without image support gets no image; the user is informed.
 func TestImageForABlindModel(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		path := filepath.Join(h.dir, ".factory", "settings.json")

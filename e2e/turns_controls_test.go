@@ -75,7 +75,7 @@ func (h home) addModel(t *testing.T, name, display string, more ...string) {
 	require.NoError(t, os.WriteFile(path, data, 0o600))
 }
 
-// set sets a config option and returns the full list that came back.
+// set sets a config option and returns the full list in the answer.
 func (s session) set(id, value string) optionList {
 	s.t.Helper()
 	var list optionList
@@ -84,7 +84,7 @@ func (s session) set(id, value string) optionList {
 	return list
 }
 
-// awaitStored waits until droid's own file says this of the session.
+// awaitStored waits until droid's own file has this value for the session.
 func (s session) awaitStored(h home, key, value string) {
 	s.t.Helper()
 	pattern := filepath.Join(h.dir, ".factory", "sessions", "*", s.id+".settings.json")
@@ -96,7 +96,7 @@ func (s session) awaitStored(h home, key, value string) {
 		}
 		data, _ := os.ReadFile(files[0])
 		var settings map[string]any
-		_ = json.Unmarshal(data, &settings) // half written: the next look
+		_ = json.Unmarshal(data, &settings) // half written: read again
 		last, _ = settings[key].(string)
 		return last == value
 	}, 10*time.Second, 20*time.Millisecond, "droid keeps %s=%s, not %s", key, value, last)
@@ -117,7 +117,7 @@ func (s session) awaitOption(from int, id, value string) {
 	})
 }
 
-// lastRequest is the last model request of the conversation.
+// lastRequest returns the last model request of the conversation.
 func lastRequest(model *modelserver.Server) (r modelserver.Request) {
 	for _, one := range model.Requests() {
 		if !one.Side {
@@ -133,8 +133,7 @@ func modelOf(r modelserver.Request) string {
 	return body.Model
 }
 
-// TestModesAndEfforts: every mode by both methods, every effort of a model; droid
-// has them afterwards, and the other surface was told.
+// Every mode is set by both methods, and every effort of a model; droid has them afterwards, and the other method's notification is sent.
 func TestModesAndEfforts(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("one turn", modelserver.Step{Text: "Kept."})
@@ -180,8 +179,7 @@ func TestModesAndEfforts(t *testing.T) {
 	})
 }
 
-// Every value that is offered can be set, and what is current can be set once more,
-// also after a load, as clients do that apply what they have stored.
+// Every offered value can be set, and the current one can be set again, also after a load, as clients do that restore stored values.
 func TestEveryOfferedValueIsAccepted(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("one turn", modelserver.Step{Text: "Kept."})
@@ -223,8 +221,7 @@ func (l optionList) ids() (ids []string) {
 	return ids
 }
 
-// The behaviour follows the mode: in auto-low a file is created without asking,
-// in spec mode it is refused.
+// The behaviour follows the mode: in auto-low a file is created without asking, in spec mode it is refused.
 func TestModeDecides(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		create := func(id, name string) modelserver.Step {
@@ -259,7 +256,7 @@ func TestDefaultsByFlag(t *testing.T) {
 		c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}}, &opened)
 		require.Equal(t, "auto-low", opened.Modes.CurrentModeID)
 		require.Equal(t, "auto-low", opened.current("mode"))
-		// Ids of custom models differ by version; a wrong one is told.
+		// IDs of custom models differ by version; a wrong one is reported.
 		end := session{c, opened.SessionID}.prompt("who").end(turnLimit)
 		if opened.current("model") == "custom:Second-1" && modelOf(lastRequest(model)) == "scripted-2" {
 			return
@@ -272,8 +269,8 @@ func TestDefaultsByFlag(t *testing.T) {
 	})
 }
 
-// Two prompts 50 ms apart, in each follow-up behaviour, at three moments: each
-// has one ending, the model sees both texts in order and nothing twice (quirk 2).
+// Two prompts 50 ms apart, with each follow-up behaviour, at three moments: each ends once, and the model gets both texts in order and
+// nothing twice (quirk 2).
 func TestFollowUps(t *testing.T) {
 	for _, behaviour := range []string{"queue", "steer"} {
 		for _, moment := range []string{"streaming", "tool", "permission"} {
@@ -332,8 +329,8 @@ func TestFollowUps(t *testing.T) {
 	}
 }
 
-// Cancel while a steered prompt waits, or is on its way to droid, ends both; the
-// next prompt works. (droid may have taken the one that waited into its history.)
+// A cancel while a steered prompt waits, or is being sent to droid, ends both; the next prompt works. (droid may have added the waiting one
+// to its history.)
 func TestCancelWithFollowUp(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("begin", modelserver.Step{Text: strings.Repeat("word ", 100), Delay: 100 * time.Millisecond})
@@ -347,7 +344,7 @@ func TestCancelWithFollowUp(t *testing.T) {
 			two := s.prompt("then that")
 			time.Sleep(apart * time.Millisecond)
 			s.notify("session/cancel", map[string]any{"sessionId": s.id})
-			// A droid that does not hear the interrupt is killed after 8 s.
+			// A droid that ignores the interrupt is killed after 8 s.
 			require.Equal(t, "cancelled", one.end(12*time.Second).Stop)
 			require.Equal(t, "cancelled", two.end(12*time.Second).Stop)
 			require.Equal(t, "Still here.", s.prompt("after").end(turnLimit).text())
@@ -355,8 +352,7 @@ func TestCancelWithFollowUp(t *testing.T) {
 	})
 }
 
-// Of several prompts that wait in droid, an interrupt throws all away in one word:
-// each has its end, without droid being killed for it (quirk 2).
+// Of several prompts that wait in droid, an interrupt drops all in one message: each ends, without droid being killed for it (quirk 2).
 func TestCancelWithTwoFollowUps(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("begin", modelserver.Step{Text: strings.Repeat("word ", 300), Delay: 100 * time.Millisecond})
@@ -376,8 +372,7 @@ func TestCancelWithTwoFollowUps(t *testing.T) {
 	})
 }
 
-// Cancel of the running request alone: the prompt steered behind it is thrown
-// away by droid, sent again and answered.
+// Cancelling only the running request: droid drops the prompt steered behind it, which is sent again and answered.
 func TestCancelRequestSparesFollowUp(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("begin", modelserver.Step{Text: strings.Repeat("word ", 100), Delay: 100 * time.Millisecond})
@@ -395,8 +390,7 @@ func TestCancelRequestSparesFollowUp(t *testing.T) {
 	})
 }
 
-// Cancel while droid repeats a failed call ends the prompt within a second
-// (0.225.2; 0.99.0 repeats silently and takes a little longer).
+// A cancel while droid repeats a failed call ends the prompt within a second (0.225.2; 0.99.0 repeats silently and takes a little longer).
 func TestCancelDuringRetry(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("busy", modelserver.Step{Status: 529})
@@ -425,7 +419,7 @@ func TestCancelDuringRetry(t *testing.T) {
 	})
 }
 
-// commands are the names in the last available_commands_update.
+// commands returns the names in the last available_commands_update.
 func (s session) commands() (names []string) {
 	s.t.Helper()
 	_, l := s.await("the commands", 0, 15*time.Second, func(l line) bool { return strings.Contains(l.raw, `"available_commands_update"`) })
@@ -439,8 +433,7 @@ func (s session) commands() (names []string) {
 	return names
 }
 
-// TestCommands runs each command on both versions; where droid has no call for
-// it, the answer says so.
+// TestCommands runs each command with both versions; if droid has no call for it, the answer says so.
 func TestCommands(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		commands := filepath.Join(h.dir, ".factory", "commands")
@@ -511,7 +504,7 @@ func TestCommands(t *testing.T) {
 			require.Contains(t, s.say("/compact"), "became a summary")
 			require.Equal(t, "Still here.", s.say("after"))
 		}
-		// The process is lost: the next prompt goes on in the session that follows.
+		// The process is killed: the next prompt continues in the successor session.
 		h.killDroid(t)
 		end := s.prompt("after").end(turnLimit)
 		if end.Err != nil { // it was sent before the loss was noticed
@@ -525,8 +518,8 @@ func TestCommands(t *testing.T) {
 	})
 }
 
-// While an MCP server connects, 0.99 does not say which there are, for up to a
-// minute. A prompt after a cancelled /mcp does not wait for that (quirk 12).
+// While an MCP server connects, 0.99 does not list them, for up to a minute. A prompt after a cancelled /mcp does not wait for that (quirk
+// 12).
 func TestCancelledCommandHoldsNoPrompt(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		require.NoError(t, os.WriteFile(filepath.Join(h.dir, ".factory", "mcp.json"),
@@ -543,7 +536,7 @@ func TestCancelledCommandHoldsNoPrompt(t *testing.T) {
 	})
 }
 
-// The context window's fill is told after a turn where droid tells it.
+// The use of the context window is sent after a turn if droid reports it.
 func TestUsageUpdate(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hi", modelserver.Step{Text: "Hi."})

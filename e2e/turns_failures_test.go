@@ -19,7 +19,7 @@ import (
 // failureLimit is more than the 0.99 takes to give up (4 to 20 s).
 const failureLimit = 60 * time.Second
 
-// loud checks that a turn did not end as if all were well.
+// loud checks that a turn did not end as if it had succeeded.
 func loud(t *testing.T, end ending, words ...string) {
 	t.Helper()
 	said := end.text()
@@ -39,7 +39,7 @@ func TestModelRefusesTheKey(t *testing.T) {
 		model.On("still", modelserver.Step{Text: "Still here."})
 		s := startAgent(t, h).open(h)
 		loud(t, s.prompt("go").end(failureLimit), "scripted 401")
-		s.still()
+		s.nextPromptWorks()
 	})
 }
 
@@ -63,8 +63,8 @@ func TestModelBreaksOff(t *testing.T) {
 	})
 }
 
-// A model that breaks off once and answers when droid asks again makes a normal
-// turn; the answer comes once, and what came before the break is said to be void.
+// A model that breaks off once and answers droid's second call makes a normal turn; the answer is sent once, and the text before the break
+// is marked as void.
 func TestModelBreaksOffOnce(t *testing.T) {
 	eachProvider(t, func(t *testing.T, model *modelserver.Server, h home, _ modelserver.Provider) {
 		const whole = "The whole answer, not a half."
@@ -88,8 +88,7 @@ func TestModelBreaksOffOnce(t *testing.T) {
 	})
 }
 
-// What this agent says of itself is for the user: the model's next request has the prompt and
-// the answers, and no word of it.
+// The agent's own notices are for the user: the model's next request has the prompt and the answers, and nothing of them.
 func TestNoticesStayOutOfTheModelsRequests(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		const back, whole = "The model is back.", "A whole answer, not a half."
@@ -128,8 +127,7 @@ func TestNoticesStayOutOfTheModelsRequests(t *testing.T) {
 	})
 }
 
-// Without a login and without a custom model droid starts, and the first turn
-// fails; loaded again it says so in a message.
+// Without a login and a custom model droid starts, and the first turn fails; loaded again it reports that in a message.
 func TestNoLogin(t *testing.T) {
 	eachVersion(t, func(t *testing.T, _ *modelserver.Server, h home) {
 		require.NoError(t, os.Remove(filepath.Join(h.dir, ".factory", "settings.json")))
@@ -155,7 +153,7 @@ func TestNoLogin(t *testing.T) {
 	})
 }
 
-// providers are those APIs for custom models that differ in what droid does.
+// providers are the custom models' APIs for which droid behaves differently.
 var providers = []modelserver.Provider{modelserver.ChatCompletions, modelserver.Responses}
 
 // eachProvider runs a test with both droids and a model of each provider.
@@ -171,8 +169,8 @@ func eachProvider(t *testing.T, test func(t *testing.T, model *modelserver.Serve
 	}
 }
 
-// scene is what the user sees of updates, in order: a line for each run of
-// chunks of one message, and one for each tool's first and last appearance.
+// scene returns updates as the user sees them, in order: a line for each run of chunks of one message, and one for each tool's first and
+// last appearance.
 func scene(updates []update) []string {
 	var out []string
 	last := ""
@@ -199,7 +197,7 @@ func scene(updates []update) []string {
 	return out
 }
 
-// updatesFrom are the updates from line number from on.
+// updatesFrom returns the updates from line number from on.
 func (c *client) updatesFrom(from int) (out []update) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -211,8 +209,7 @@ func (c *client) updatesFrom(from int) (out []update) {
 	return out
 }
 
-// What a model thinks, says and does reaches the client once and in order,
-// whatever API it has; and the same when the session is loaded again.
+// What a model thinks, writes and does reaches the client once and in order, with any API; and again when the session is loaded.
 func TestProviders(t *testing.T) {
 	eachProvider(t, func(t *testing.T, model *modelserver.Server, h home, provider modelserver.Provider) {
 		model.On("allow", modelserver.Step{Thinking: "I think first. ", Text: "I touch it. ", Tools: []modelserver.ToolCall{execute("a", "touch allowed")}},
@@ -250,7 +247,7 @@ func TestProviders(t *testing.T) {
 		turn := s.prompt("a long story")
 		turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
 		turn.cancelled()
-		s.still()
+		s.nextPromptWorks()
 		c.end(h)
 		c = startAgent(t, h).initialize()
 		from := c.seen()
@@ -266,7 +263,7 @@ func TestProviders(t *testing.T) {
 			last = []string{"message: word ", "user_message: still there?", "message: Still here."}
 		}
 		require.Equal(t, last, replayed[len(replayed)-3:])
-		session{c, s.id}.still()
+		session{c, s.id}.nextPromptWorks()
 		if last := lastRequest(model); provider != modelserver.ChatCompletions {
 			require.Contains(t, string(last.Body), modelserver.Signature, "the provider gets its thinking back")
 			require.Contains(t, string(last.Body), "I think again.")

@@ -17,11 +17,10 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// orderEnv is how often TestOrder tries each pair, for each version.
+// orderEnv is how often TestOrder tries each pair, per version.
 const orderEnv = "DROID_ACP_E2E_ORDER"
 
-// orderTest is a session in which two things are asked one right behind the other, again
-// and again.
+// orderTest is a session with two requests in immediate succession, repeatedly.
 type orderTest struct {
 	session
 	h      home
@@ -30,10 +29,10 @@ type orderTest struct {
 	round  int
 }
 
-// words is a prompt of this round that no other one has in it.
+// words returns a prompt that is unique to this round.
 func (o *orderTest) words(what string) string { return fmt.Sprintf("%s, round %d.", what, o.round) }
 
-// pipelined sends a request for an option and does not wait.
+// pipelined sends a request for an option without waiting.
 func (o *orderTest) pipelined(id, value string) int {
 	return o.request("session/set_config_option", map[string]any{"sessionId": o.id, "configId": id, "value": value})
 }
@@ -46,8 +45,7 @@ func (o *orderTest) answered(id int) json.RawMessage {
 	return l.Result
 }
 
-// askedOf is the name of the model that got the first request with these words, and the
-// request.
+// askedOf returns the name of the model that got the first request with these words, and the request.
 func (o *orderTest) askedOf(words string) (string, modelserver.Request) {
 	for _, r := range o.model.Requests() {
 		if !r.Side && len(r.Messages) > 0 && strings.Contains(string(r.Body), words) {
@@ -57,7 +55,7 @@ func (o *orderTest) askedOf(words string) (string, modelserver.Request) {
 	return "", modelserver.Request{}
 }
 
-// stored is droid's file of a session.
+// stored returns droid's file of a session.
 func (o *orderTest) stored(id string) string {
 	files, err := filepath.Glob(filepath.Join(o.h.dir, ".factory", "sessions", "*", id+".jsonl"))
 	require.NoError(o.t, err)
@@ -123,8 +121,7 @@ var dangerous = map[string]func(*orderTest){
 	},
 }
 
-// TestOrder: what is asked first holds first, as the model sees it, and no command runs
-// unasked.
+// The first request takes effect first, as the model sees it, and no command runs without permission.
 func TestOrder(t *testing.T) {
 	rounds := 3
 	if n, err := strconv.Atoi(os.Getenv(orderEnv)); err == nil {

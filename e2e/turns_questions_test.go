@@ -185,7 +185,7 @@ type todo struct {
 	Status  string `json:"status"`
 }
 
-// The plan is what the todo list says, each time, and again after loading.
+// The plan is the content of the todo list, each time, and again after loading.
 func TestPlan(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		lists := [][]todo{
@@ -240,8 +240,8 @@ func plansOf(t *testing.T, updates []update) []string {
 	return plans
 }
 
-// droid adds Yes and No to a question without options: in a form it is a field, else a choice that
-// leaves the answer to the next prompt. Whoever cannot be asked is told, and the model hears that (quirk 37).
+// droid adds Yes and No to a question without options: in a form it is a text field, otherwise a choice that refers to the next prompt. A
+// user whose client cannot be asked is informed, and so is the model (quirk 37).
 func TestQuestionWithoutOptions(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		call := modelserver.ToolCall{ID: "q", Name: "AskUser", Args: map[string]any{

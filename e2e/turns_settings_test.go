@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// modelList is what clients read that know models and no config options.
+// modelList is for clients that know models and no config options.
 type modelList struct {
 	Models struct {
 		CurrentModelID  string `json:"currentModelId"`
@@ -74,7 +74,7 @@ func TestSetModel(t *testing.T) {
 	})
 }
 
-// titleOf is what session/list says that a session is called.
+// titleOf returns a session's title in session/list.
 func (c *client) titleOf(h home, id string) string {
 	c.t.Helper()
 	var result struct {
@@ -316,7 +316,7 @@ func TestCompactionSummary(t *testing.T) {
 		require.Contains(t, shown, encoded(t, last.Summary[0].Text))
 		require.Contains(t, shown, "`/fork before` makes")
 		require.Equal(t, "Hi.", s.prompt("hello").end(turnLimit).text())
-		require.False(t, told(model, "in place of which the model has it"))
+		require.False(t, modelGot(model, "in place of which the model has it"))
 		require.Contains(t, s.prompt("/fork before").end(turnLimit).text(), "The copy is the session")
 	})
 }

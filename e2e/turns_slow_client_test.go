@@ -20,7 +20,7 @@ import (
 // unlimited is the rate of a client that reads as fast as it can.
 const unlimited = -1
 
-// throttle reads the agent's stdout at a rate that may change, in bytes a second.
+// throttle reads the agent's stdout at a variable rate, in bytes per second.
 type throttle struct {
 	in io.Reader
 
@@ -65,8 +65,7 @@ func (r *throttle) Read(p []byte) (int, error) {
 	}
 }
 
-// full waits until the agent writes no more into its stdout. How much fits depends
-// on the size of the pieces.
+// full waits until the agent writes no more into its stdout. How much fits depends on the size of the pieces.
 func (r *throttle) full(t testing.TB) {
 	t.Helper()
 	pipe := int(r.in.(*os.File).Fd())
@@ -80,9 +79,8 @@ func (r *throttle) full(t testing.TB) {
 	}, turnLimit, 10*time.Millisecond, "the agent writes until nothing more fits")
 }
 
-// flood is an answer of n bytes whose pieces are counted, and which ends only
-// when droid no longer wants it. It comes at some 10 MB/s: what comes faster keeps
-// droid 0.99 so busy that it hears no interrupt before the end.
+// flood is an answer of n bytes in counted pieces, which ends only when droid closes the connection. It is sent at about 10 MB/s: a faster
+// one keeps droid 0.99 so busy that it reads no interrupt before the end.
 func flood(n int) modelserver.Step {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
@@ -91,9 +89,8 @@ func flood(n int) modelserver.Step {
 	return modelserver.Step{Text: b.String(), Delay: 50 * time.Microsecond, Hang: true}
 }
 
-// A client that reads nothing any more cancels: the model's call ends while it
-// still reads nothing, and what it reads afterwards is the beginning of what the
-// model said, and the one answer.
+// A client that reads nothing any more cancels: the model's call ends while it still reads nothing, and afterwards it reads the beginning
+// of the model's answer, and the one response.
 func TestCancelOfAClientThatReadsNothing(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		story := flood(24 << 20)
@@ -101,7 +98,7 @@ func TestCancelOfAClientThatReadsNothing(t *testing.T) {
 		model.On("still", modelserver.Step{Text: "Still here."})
 		r := newThrottle()
 		s := startAgentReading(t, h, r.reading).open(h)
-		t.Cleanup(func() { r.set(unlimited) }) // else a failure would wait for the agent's end for ever
+		t.Cleanup(func() { r.set(unlimited) }) // otherwise a failure would wait for the agent's end forever
 		turn := s.prompt("a flood")
 		turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
 		r.set(0)
@@ -111,7 +108,7 @@ func TestCancelOfAClientThatReadsNothing(t *testing.T) {
 		select {
 		case <-call.Ended:
 			t.Fatal("the model does not wait for the client")
-		case <-time.After(time.Second): // by now the agent, too, has all that it takes
+		case <-time.After(time.Second): // by now the agent's buffers are full, too
 		}
 		turn.notify("session/cancel", map[string]any{"sessionId": s.id})
 		select {
@@ -124,6 +121,6 @@ func TestCancelOfAClientThatReadsNothing(t *testing.T) {
 		require.Nil(t, end.Err)
 		require.Equal(t, "cancelled", end.Stop)
 		require.True(t, strings.HasPrefix(story.Text, end.text()), "a beginning of the story, without a gap")
-		s.still()
+		s.nextPromptWorks()
 	})
 }

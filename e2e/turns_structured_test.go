@@ -19,7 +19,7 @@ import (
 // counts is a schema for an answer.
 var counts = map[string]any{"type": "object", "properties": map[string]any{"n": map[string]any{"type": "integer"}}, "required": []string{"n"}}
 
-// asksIn sends a prompt whose answer is to have the form of a schema.
+// asksIn sends a prompt whose answer must match a schema.
 func (s session) asksIn(text string, schema any) (request int) {
 	return s.request("session/prompt", map[string]any{"sessionId": s.id, "prompt": []any{map[string]any{"type": "text", "text": text}},
 		"_meta": map[string]any{"droid-acp": map[string]any{"outputFormat": map[string]any{"type": "json_schema", "schema": schema}}}})
@@ -42,8 +42,8 @@ func (s session) promptIn(text string, schema any) (output string, stop string, 
 	return string(r.Meta.Own.StructuredOutput), r.StopReason, err
 }
 
-// TestStructuredOutput: an answer in the form that a prompt wants, one that droid asks for again, one that never comes,
-// and a schema that is none; the session works on. An old droid is refused with what it lacks.
+// An answer in the requested form, one that droid requests again, one that never comes, and an invalid schema; the session continues to
+// work. An old droid is refused with what it lacks.
 func TestStructuredOutput(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("four", modelserver.Step{Text: "It takes a command. ", Tools: []modelserver.ToolCall{execute("c", "true")}}, modelserver.Step{Text: `{"n": 4}`})
@@ -75,7 +75,7 @@ func TestStructuredOutput(t *testing.T) {
 	})
 }
 
-// TestSmokeSchema: smoke fails where no answer in the form of the schema comes, and writes the one that does.
+// smoke fails if no answer matches the schema, and writes the one that does.
 func TestSmokeSchema(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("four", modelserver.Step{Text: `{"n": 4}`})
@@ -106,8 +106,8 @@ func TestSmokeSchema(t *testing.T) {
 	})
 }
 
-// TestSteeredPromptIsTakenBack: a prompt that is cancelled before droid has taken it into the running turn is answered at
-// once and never reaches the model; the running one goes on. One that droid has taken in ends with its turn.
+// A prompt that is cancelled before droid has merged it into the running turn is answered at once and never reaches the model; the running
+// one continues. One that droid has merged ends with its turn.
 func TestSteeredPromptIsTakenBack(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("run", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("c", "touch ran; sleep 3")}}, modelserver.Step{Text: strings.Repeat("word ", 20), Delay: 100 * time.Millisecond})

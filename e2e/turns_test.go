@@ -37,8 +37,7 @@ func TestTextStreams(t *testing.T) {
 	})
 }
 
-// TestPermissions: what a session does with each answer to a question. A turn in which the user refused something ends as
-// any other (quirk 4).
+// What a session does with each answer to a question. A turn in which the user refused something ends normally (quirk 4).
 func TestPermissions(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		c := startAgent(t, h)
@@ -56,7 +55,7 @@ func TestPermissions(t *testing.T) {
 			require.Equal(t, []string{"failed"}, end.tools())
 			require.NoFileExists(t, filepath.Join(h.work, "refused"))
 		})
-		for name, answer := range map[string]func(permission) string{ // what is no clear yes is a no: droid does not run the tool
+		for name, answer := range map[string]func(permission) string{ // anything but a clear yes is a no: droid does not run the tool
 			"unknown":   func(permission) string { return "no-such-option" },
 			"failing":   failure,
 			"cancelled": func(permission) string { return "" },
@@ -120,7 +119,7 @@ func openSpec(t *testing.T, c *client, h home) session {
 	return session{c, result.SessionID}
 }
 
-// modesAfter are the modes that the agent reported from line number from on.
+// modesAfter returns the modes that the agent reported from line number from on.
 func (c *client) modesAfter(from int) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,7 +160,7 @@ func optionNames(p permission) []string {
 	return names
 }
 
-// TestSpecApprovedWithAutonomy: the editor is told the mode that droid reports (quirk 23).
+// The editor gets the mode that droid reports (quirk 23).
 func TestSpecApprovedWithAutonomy(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		spec(model)
@@ -196,9 +195,8 @@ func TestSpecRefused(t *testing.T) {
 	})
 }
 
-// A subagent needs a Factory login (0.99) or droid's daemon (0.225), which there
-// is none of here: what can be seen is that it begins, fails, and that the editor
-// is told so under its call. Its further steps are in the recordings only (quirk 36).
+// A subagent needs a Factory login (0.99) or droid's daemon (0.225), neither of which exists here: the test checks that it begins, fails,
+// and that the editor is shown this under its call. Its further steps are only in the recordings (quirk 36).
 func TestSubagentThatFails(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("delegate", modelserver.Step{Text: "I delegate. ", Tools: []modelserver.ToolCall{{ID: "t", Name: "Task", Args: map[string]any{

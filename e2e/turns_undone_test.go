@@ -16,8 +16,8 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// A /rewind with files that is cancelled, at whatever moment, has either happened and says so, or has not:
-// files, what the user is told and what the model sees next agree.
+// A cancelled /rewind with files, at any moment, has either been executed and reports that, or has not: files, the user's output and the
+// model's next input agree.
 func TestRewindCancelled(t *testing.T) {
 	moments := []time.Duration{0, 1, 3, 10, 20, 40, 70, 120, 250, 600}
 	if testing.Short() {
@@ -61,9 +61,8 @@ func TestRewindCancelled(t *testing.T) {
 	})
 }
 
-// Going back asks before files change, and names one that the user has written since droid's edit, which droid would
-// overwrite without a word. It also undoes what a later prompt than the named one changed, of which droid tells nothing when
-// it is asked about one that changed no file.
+// A rewind asks before files change, and names one that the user has written since droid's edit, which droid would overwrite silently. It
+// also reverts what a later prompt than the named one changed, which droid does not report when asked about one that changed no file.
 func TestRewindAsksAboutFiles(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		file := filepath.Join(h.work, "kept")
@@ -91,8 +90,7 @@ func TestRewindAsksAboutFiles(t *testing.T) {
 	})
 }
 
-// A command that the model left running in the background does not end with its droid unless somebody was
-// asked or is told.
+// A background command of the model does not end with its droid unless the user was asked or is informed.
 func TestBackgroundCommandEnds(t *testing.T) {
 	background := modelserver.ToolCall{ID: "b", Name: "Execute", Args: map[string]any{
 		"summary": "Serve", "command": "sleep 298", "timeout": 300, "riskLevel": "medium", "riskLevelReason": "a test", "fireAndForget": true,
@@ -148,7 +146,7 @@ func TestBackgroundCommandEnds(t *testing.T) {
 	}
 }
 
-// A title that is confirmed while the thread goes over to another session is the thread's.
+// A title that is confirmed while the thread moves to another session is the thread's.
 func TestTitleWhileTheThreadMoves(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		if !h.has(t, stream.RenamesSessions) {
@@ -182,8 +180,8 @@ func TestTitleWhileTheThreadMoves(t *testing.T) {
 	})
 }
 
-// A no to a project reaches its sessions, in this agent and in another one, by their next prompt: they go on
-// without what the project brings.
+// A no to a project affects its sessions, in this agent and in another one, with their next prompt: they continue without the project's
+// configuration.
 func TestTrustTakenBack(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello."})

@@ -23,21 +23,19 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// viaEnv has the agents of all tests run at the far side of "droid-acp via": in a mount
-// namespace in which the test's directory has another name, and its own name is an empty
-// directory. What the model says of files there has the names of there. With "mount" the
-// relay's command enters the namespace, with "ssh" it is ssh, and a server of SSH is in there.
+// viaEnv makes the agents of all tests run at the far side of "droid-acp via": in a mount namespace in which the test's directory has
+// another name, and its own name is an empty directory. The model's text about files there uses the names there. With "mount" the relay's
+// command enters the namespace, with "ssh" it is ssh, and an SSH server is in there.
 //
 //	make e2e-via
 //
-// runs the tests that call alsoFar. The others look at names in texts, or make what belongs to
-// the far side here.
+// runs the tests that call alsoFar. The others check names in texts, or create far side files here.
 const viaEnv = "DROID_ACP_E2E_VIA"
 
 // far are the names of the tests that have called alsoFar.
 var far sync.Map
 
-// alsoFar says that a test holds with the agent at the far side.
+// alsoFar marks a test that also passes with the agent at the far side.
 func alsoFar(t testing.TB) { far.Store(topTest(t), true) }
 
 func topTest(t testing.TB) string {
@@ -45,7 +43,7 @@ func topTest(t testing.TB) string {
 	return name
 }
 
-// skipNearOnly skips a test that has not called alsoFar where agents run at the far side.
+// skipNearOnly skips a test that has not called alsoFar if agents run at the far side.
 func skipNearOnly(t testing.TB) {
 	if _, ok := far.Load(topTest(t)); !ok && os.Getenv(viaEnv) != "" {
 		t.Skip("it does not say that it holds at the far side")
@@ -58,17 +56,17 @@ const farEnv = "DROID_ACP_E2E_FAR"
 // farSide is a place where the directory Here is called There.
 type farSide struct {
 	Here, There string
-	Record      string // a file that gets what the far side is sent
+	Record      string // a file with what the far side was sent
 	SSH         string // the directory of the server's files, "" without one
-	Enter       bool   // enter the namespace; else record, and run what does
+	Enter       bool   // enter the namespace; otherwise record, and run what does
 }
 
-// farName is what a test's directory is called at the far side.
+// farName returns the name of a test's directory at the far side.
 func farName(dir string) string {
 	return "/mnt/far" + strings.ReplaceAll(strings.TrimPrefix(dir, os.TempDir()), "/", "-") + "/home"
 }
 
-// agent is the command of an agent of this home.
+// agent returns the command of an agent of this home.
 func (h home) agent(args ...string) *exec.Cmd {
 	cmd := exec.Command(programs.Agent, args...)
 	cmd.Env, cmd.Dir = h.env, h.work
@@ -93,7 +91,7 @@ func (h home) agent(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// ssh is the command of a program at the far side that has a server of SSH.
+// ssh returns the command of a program at the far side with an SSH server.
 func (h home) ssh(self, files string) []string {
 	command := []string{"ssh", "-F", "none", "-i", files + "/key", "-o", "UserKnownHostsFile=/dev/null", "-o", "StrictHostKeyChecking=no", "-o", "LogLevel=ERROR",
 		"-o", "ProxyCommand='" + self + "'", "far@far", "cd", "'" + farSide{Here: h.dir, There: h.far}.there(h.work) + "'", "&&", "exec", "env"}
@@ -125,19 +123,19 @@ func (h home) makeSSH(t testing.TB) {
 	}
 }
 
-// record is the file with what the far sides of this home were sent.
+// record returns the file with what the far sides of this home were sent.
 func (h home) record() string { return h.dir + ".sent" }
 
-// isHomeOf reports whether an environment is that of a process of this home.
+// isHomeOf reports whether an environment belongs to a process of this home.
 func (h home) isHomeOf(env string) bool {
 	has := func(dir string) bool { return dir != "" && strings.Contains("\x00"+env, "\x00HOME="+dir+"\x00") }
 	return has(h.dir) || has(h.far)
 }
 
-// isFarSide reports whether an environment is that of the entry of a far side.
+// isFarSide reports whether an environment belongs to the entry of a far side.
 func isFarSide(env string) bool { return strings.Contains("\x00"+env, "\x00"+farEnv+"=") }
 
-// checkFarSide checks that what the far side was sent has no path of here where a path stands.
+// checkFarSide checks that what the far side was sent has no local path in a path field.
 func (h home) checkFarSide(t testing.TB) {
 	if h.far == "" {
 		return
@@ -151,7 +149,7 @@ func (h home) checkFarSide(t testing.TB) {
 	}
 }
 
-// typedPath is a value in a line that names this directory where ACP has a path or a URI.
+// typedPath returns a value in a line that names this directory in a field of ACP for a path or a URI.
 func typedPath(line, dir string) string {
 	var v any
 	if dir == "" || !strings.Contains(line, dir) || json.Unmarshal([]byte(line), &v) != nil {
@@ -160,8 +158,7 @@ func typedPath(line, dir string) string {
 	return pathIn(v, "", dir)
 }
 
-// pathIn looks for the directory in fields that have paths. What is below the others of
-// these names is droid's own, or words.
+// pathIn searches the directory in fields that have paths. Fields below others with these names belong to droid, or are text.
 func pathIn(v any, name, dir string) string {
 	switch v := v.(type) {
 	case string:
@@ -236,7 +233,7 @@ func playFar() error {
 	return nil
 }
 
-// enter makes the namespace and becomes the program of the arguments in it, or the server.
+// enter creates the namespace and executes the program of the arguments in it, or the server.
 func (s farSide) enter() error {
 	runtime.LockOSThread() // the namespace is the thread's
 	steps := []func() error{
@@ -255,7 +252,7 @@ func (s farSide) enter() error {
 			return fmt.Errorf("making the far side: %w", err)
 		}
 	}
-	if s.SSH != "" { // as another user than root, who could not change to others here
+	if s.SSH != "" { // as a user other than root, who could not change to others here
 		args := []string{"unshare", "-U", "--map-user=1000", "--map-group=1000", sshd, "-i", "-f", s.SSH + "/config"}
 		return unix.Exec("/usr/bin/unshare", args, os.Environ())
 	}
@@ -278,10 +275,10 @@ func (s farSide) enter() error {
 	return unix.Exec(args[0], args, env)
 }
 
-// there is a text with the names of the far side.
+// there returns a text with the names of the far side.
 func (s farSide) there(text string) string { return strings.ReplaceAll(text, s.Here, s.There) }
 
-// TestVia: a session at the far side is one of here to the editor.
+// To the editor a session at the far side looks like a local one.
 func TestVia(t *testing.T) {
 	alsoFar(t)
 	for _, way := range []string{"mount", "ssh"} {
@@ -314,8 +311,7 @@ func TestVia(t *testing.T) {
 	}
 }
 
-// TestViaCopy has the program that `make build` makes put itself at the far side of SSH, and
-// find itself there the next time.
+// The program built by `make build` copies itself to the far side of SSH, and finds itself there the next time.
 func TestViaCopy(t *testing.T) {
 	alsoFar(t)
 	t.Setenv(viaEnv, "ssh")

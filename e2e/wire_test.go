@@ -23,14 +23,14 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// wireEnv names a version of droid whose wire is to be recorded, or whose vocabulary is to be read:
-// `make record` and `make vocabulary`. Nothing but that droid is fetched then.
+// wireEnv names a version of droid whose messages are to be recorded, or whose vocabulary is to be read: `make record` and `make
+// vocabulary`. Only that droid is fetched then.
 const wireEnv = "DROID_ACP_E2E_WIRE"
 
-// knownDroids is the directory of what is known of droids.
+// knownDroids is the directory of data about droids.
 const knownDroids = "../testdata/droids"
 
-// How long a recorder waits for what a scenario expects, and until nothing more is said.
+// How long a recorder waits for what a scenario expects, and for silence.
 const (
 	recordWait  = 20 * time.Second
 	recordCall  = 90 * time.Second // on a busy machine droid takes long to start
@@ -47,7 +47,7 @@ func wireVersion(t *testing.T) string {
 	return version
 }
 
-// TestVocabulary reads the names that stand in droid's program.
+// TestVocabulary extracts the names in droid's program.
 func TestVocabulary(t *testing.T) {
 	version := wireVersion(t)
 	program, err := os.ReadFile(programs.Droids[version])
@@ -57,7 +57,7 @@ func TestVocabulary(t *testing.T) {
 	require.NoError(t, words.Write(knownDroids, version))
 }
 
-// TestRecordWire has all conversations of the catalogue with a droid, and keeps what it said.
+// TestRecordWire records all conversations of the catalogue with a droid.
 func TestRecordWire(t *testing.T) {
 	version := wireVersion(t)
 	dir := filepath.Join(knownDroids, "scenarios")
@@ -76,12 +76,12 @@ func TestRecordWire(t *testing.T) {
 			})
 		}
 	})
-	if !t.Failed() { // those that -run left out stay as they were
+	if !t.Failed() { // those skipped by -run are kept
 		require.NoError(t, droids.Write(knownDroids, version, talks))
 	}
 }
 
-// recordWire has one conversation, and returns its lines as a recording has them.
+// recordWire has one conversation, and returns its lines in the format of a recording.
 func recordWire(t *testing.T, dir string, s *droids.Scenario, version string) []string {
 	model := newModel(t)
 	h := newHome(t, version, model.URL())
@@ -111,7 +111,7 @@ func recordWire(t *testing.T, dir string, s *droids.Scenario, version string) []
 	require.Empty(t, d.errors.String())
 	require.Empty(t, d.unanswered, "requests")
 	lines := []string{fmt.Sprintf("! droid %s protocol %s", version, d.protocol)}
-	// The real places go first: a path of the session's lies within HOME.
+	// Real paths are replaced first: the session's directory is within HOME.
 	normal := droids.NewNormal(own, h.work, "$WORK", h.dir, "$HOME", self, "$SELF", strings.ReplaceAll(h.work, "/", "-"), "$WORK")
 	for _, line := range droids.Fold(d.lines) {
 		if !line.Message {
@@ -193,14 +193,14 @@ func (d *wire) add(line droids.Line, ended bool) {
 	d.changed = make(chan struct{})
 }
 
-// note keeps a remark.
+// note records a remark.
 func (d *wire) note(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.lines = append(d.lines, droids.Line{Dir: '!', Text: fmt.Appendf(nil, format, args...)})
 }
 
-// await waits for a line from a place on, and returns its place, or -1 and why there is none.
+// await waits for a line from an index on, and returns its index, or -1 and the reason.
 func (d *wire) await(from int, limit time.Duration, ok func(line []byte) bool) (at int, why string) {
 	late := time.After(limit)
 	for {
@@ -223,7 +223,7 @@ func (d *wire) await(from int, limit time.Duration, ok func(line []byte) bool) (
 	}
 }
 
-// settle waits until droid has said nothing for a while.
+// settle waits until droid has written nothing for a while.
 func (d *wire) settle() {
 	for end := time.Now().Add(recordEnd); time.Now().Before(end); {
 		d.mu.Lock()
@@ -235,7 +235,7 @@ func (d *wire) settle() {
 	}
 }
 
-// send writes a line, and keeps it.
+// send writes a line, and records it.
 func (d *wire) send(line []byte, message bool) (at int) {
 	d.mu.Lock()
 	at = len(d.lines)
@@ -243,7 +243,7 @@ func (d *wire) send(line []byte, message bool) (at int) {
 		d.lines = append(d.lines, droids.Line{Dir: '>', Text: line, Message: true})
 	}
 	d.mu.Unlock()
-	_, _ = d.stdin.Write(append(bytes.Clone(line), '\n')) // a droid that has ended is noticed by what is awaited
+	_, _ = d.stdin.Write(append(bytes.Clone(line), '\n')) // a droid that has exited is noticed by await
 	return at
 }
 
@@ -253,7 +253,7 @@ func (d *wire) message(fields map[string]any) (at int) {
 	return d.send(line, true)
 }
 
-// call sends a request, and returns its place and id.
+// call sends a request, and returns its index and ID.
 func (d *wire) call(method string, params json.RawMessage) (at int, id string) {
 	d.calls++
 	id = fmt.Sprint(d.calls)
@@ -312,7 +312,7 @@ func (d *wire) move(m droids.Move) error {
 				return nil
 			}
 			d.mu.Lock()
-			d.lines = d.lines[:at:at] // it comes again, and what was said meanwhile is nothing
+			d.lines = d.lines[:at:at] // it is repeated, and what was written during it is dropped
 			d.mu.Unlock()
 			time.Sleep(recordQuiet / 4)
 		}

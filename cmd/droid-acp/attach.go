@@ -20,7 +20,7 @@ import (
 	"droid-acp/internal/remote/serve"
 )
 
-// attachCommand is the command that shows a session that runs, and takes part in it.
+// attachCommand is the command that shows a running session, and takes part in it.
 func attachCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
@@ -38,7 +38,7 @@ func attachCommand() subcommand {
 	}
 }
 
-func runAttach(c *call) int {
+func runAttach(c *invocation) int {
 	path, err := c.socket()
 	if err != nil {
 		return c.wrong(err)
@@ -52,7 +52,7 @@ func runAttach(c *call) int {
 			return c.failed(err)
 		}
 	} else {
-		status, err := clientOf(path).Status(c.leaving.ctx)
+		status, err := clientFor(path).Status(c.leaving.ctx)
 		if err != nil {
 			return c.failed(err)
 		}
@@ -68,8 +68,8 @@ func runAttach(c *call) int {
 	return c.printed(c.print("You left. The session goes on.\n"))
 }
 
-// attached is the session that the arguments name.
-func (c *call) attached(status serve.Status, command relay.Command) (serve.SessionInfo, error) {
+// attached returns the session that the arguments name.
+func (c *invocation) attached(status serve.Status, command relay.Command) (serve.SessionInfo, error) {
 	if len(c.args) > 0 {
 		return keep.Find(status, c.args[0], command)
 	}
@@ -77,14 +77,14 @@ func (c *call) attached(status serve.Status, command relay.Command) (serve.Sessi
 }
 
 // attach joins a session, or begins one, until the user leaves.
-func (c *call) attach(path string, options smoke.AttachOptions) error {
-	hello, err := hello(nil)
+func (c *invocation) attach(path string, options smoke.AttachOptions) error {
+	hello, err := attachParams(nil)
 	if err != nil {
 		return err
 	}
 	var server *keep.Starter
 	if hello.Joins = options.Session != ""; hello.Joins {
-	} else if usual, _ := defaultSocket(); path == usual { // else the user starts it
+	} else if usual, _ := defaultSocket(); path == usual { // the user starts any other server
 		if server, err = starter(); err != nil {
 			return err
 		}
@@ -94,23 +94,23 @@ func (c *call) attach(path string, options smoke.AttachOptions) error {
 		return err
 	}
 	defer restore()
-	c.leaving.onHurry(restore)
+	c.leaving.onForce(restore)
 	options.Terminal = terminal
 	hello.WatchOnly = terminal == nil
-	gone := between(func(in io.Reader, out io.Writer) error {
-		front := &keep.Front{
-			Hello: hello, In: in, Out: out, Log: zap.NewNop(), Command: commandFor(path),
-			Connect: func(ctx context.Context) (keep.Messages, error) { return attachTo(ctx, path, server) },
+	gone := connectPipes(func(in io.Reader, out io.Writer) error {
+		front := &keep.StdioBridge{
+			Attach: hello, In: in, Out: out, Log: zap.NewNop(), Command: commandFor(path),
+			Connect: func(ctx context.Context) (keep.MessageConn, error) { return attachTo(ctx, path, server) },
 		}
 		return front.Run(c.leaving.ctx)
 	}, func(in io.Reader, out io.Writer) {
 		err = smoke.Attach(c.leaving.ctx, in, out, c.stdout, options)
 	})
-	return cmp.Or(gone, err) // the first says more
+	return cmp.Or(gone, err) // the first one is more informative
 }
 
-// terminal takes the keys of the user's terminal one by one, until restore is called. It is nil for one who only watches.
-func (c *call) terminal() (t *smoke.Terminal, restore func(), err error) {
+// terminal reads the keys of the user's terminal one by one, until restore is called. It returns nil for a user who only watches.
+func (c *invocation) terminal() (t *smoke.Terminal, restore func(), err error) {
 	if c.values.Bool("watch-only") || !onTerminal(c.stdin) || !onTerminal(c.stdout) || os.Getenv("TERM") == "dumb" {
 		if c.values.String("new") != "" {
 			return nil, nil, errors.New("--new needs a terminal in which a line can be edited: stdin or stdout is none, or TERM is dumb")
@@ -127,7 +127,7 @@ func (c *call) terminal() (t *smoke.Terminal, restore func(), err error) {
 	}
 	return &smoke.Terminal{Keys: c.stdin, Size: func() (w, h int) {
 			withFd(c.stdout, func(fd uintptr) bool {
-				w, h, _ = term.GetSize(int(fd)) // 0 where it is not known
+				w, h, _ = term.GetSize(int(fd)) // 0 if unknown
 				return true
 			})
 			return w, h
@@ -136,20 +136,19 @@ func (c *call) terminal() (t *smoke.Terminal, restore func(), err error) {
 		}), nil
 }
 
-// between runs an agent and its client, which speak to each other by pipes. It returns the agent's error when both
-// have ended.
-func between(agent func(in io.Reader, out io.Writer) error, client func(in io.Reader, out io.Writer)) error {
+// connectPipes runs an agent and its client, connected by pipes. It returns the agent's error when both have ended.
+func connectPipes(agent func(in io.Reader, out io.Writer) error, client func(in io.Reader, out io.Writer)) error {
 	agentIn, clientOut := io.Pipe()
 	clientIn, agentOut := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
 		err := agent(agentIn, agentOut)
-		_ = agentOut.Close()                         // a pipe always closes
-		_ = agentIn.CloseWithError(io.ErrClosedPipe) // what the client still says has no reader
+		_ = agentOut.Close()                         // closing a pipe never fails
+		_ = agentIn.CloseWithError(io.ErrClosedPipe) // the client's further messages have no reader
 		ended <- err
 	}()
 	client(clientIn, clientOut)
 	_ = clientOut.Close()
-	_ = clientIn.CloseWithError(io.ErrClosedPipe) // what the agent still says has no reader
+	_ = clientIn.CloseWithError(io.ErrClosedPipe) // the agent's further messages have no reader
 	return <-ended
 }

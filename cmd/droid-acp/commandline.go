@@ -14,19 +14,19 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// commandLine reads the arguments and runs a command. cobra finds the command, reads the
-// flags, completes and prints help; what there is to find stands in the table of commands.
+// commandLine parses the arguments and runs a command. cobra finds the command, parses the flags, completes and prints help; the commands
+// are in the table of commands.
 type commandLine struct {
-	base call
+	base invocation
 	args []string
-	code int // what the command exits with
+	code int // exit code of the command
 }
 
 // execute runs the command that the arguments name and returns the exit code.
-func execute(base call, args []string) int {
-	l, out := &commandLine{base: base, args: args}, &noting{to: base.stdout}
+func execute(base invocation, args []string) int {
+	l, out := &commandLine{base: base, args: args}, &errWriter{to: base.stdout}
 	root := l.tree(out)
-	root.SetArgs(append([]string{}, args...)) // never nil: cobra would take os.Args
+	root.SetArgs(append([]string{}, args...)) // never nil: cobra would use os.Args
 	cmd, err := root.ExecuteC()
 	switch {
 	case out.err != nil:
@@ -37,17 +37,16 @@ func execute(base call, args []string) int {
 	return l.code
 }
 
-// tree are the commands as cobra wants them: all below the one that serves, and login
-// also below acp, as clients put it behind the arguments of the agent. What cobra itself
-// prints goes to out.
+// tree returns the commands for cobra: all below the one that serves, and login also below acp, since clients append it to the arguments of
+// the agent. cobra's own output goes to out.
 func (l *commandLine) tree(out io.Writer) *cobra.Command {
 	root := l.branch(serveCommand("droid-acp"))
 	root.SetOut(out)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(out, helpText(cmd, 80)) })
-	root.InitDefaultHelpFlag() // so that what stands behind it is not its value
-	root.Args = nil            // for cobra's error, which says what was perhaps meant
+	root.InitDefaultHelpFlag() // so that the argument after it is not its value
+	root.Args = nil            // for cobra's error, which suggests similar names
 	acp := l.branch(serveCommand("acp"))
 	acp.Hidden = true
 	acp.AddCommand(l.branch(loginCommand()))
@@ -58,7 +57,7 @@ func (l *commandLine) tree(out io.Writer) *cobra.Command {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
-		switch cmd.Name() { // cobra answers wrong words with help and exit code 0, so that a file for completions would get the help
+		switch cmd.Name() { // cobra answers invalid arguments with help and exit code 0, which would end up in a file for completions
 		case "help":
 			cmd.Args = func(_ *cobra.Command, args []string) error {
 				_, _, err := root.Find(args)
@@ -71,11 +70,11 @@ func (l *commandLine) tree(out io.Writer) *cobra.Command {
 	return root
 }
 
-// branch completes the command with what runs it and, where the arguments name it, with its
-// flags: an editor's start does not wait for the flags of other commands (0.2 ms).
+// branch completes the command with its run function and, if the arguments name it, with its flags: an editor's start need not wait for the
+// flags of other commands (0.2 ms).
 func (l *commandLine) branch(c subcommand) *cobra.Command {
 	values := flags.New(append(flags.Common(), c.own...))
-	if c.Name() == "droid-acp" || slices.Contains(l.args, c.Name()) || slices.Contains(l.args, manWord) {
+	if c.Name() == "droid-acp" || slices.Contains(l.args, c.Name()) || slices.Contains(l.args, manName) {
 		c.addFlags(values)
 	}
 	c.Long = c.Short + ".\n\n" + c.Long
@@ -85,18 +84,18 @@ func (l *commandLine) branch(c subcommand) *cobra.Command {
 	return c.Command
 }
 
-// run runs a command whose flags have been read. An error is one of usage.
+// run runs a command whose flags have been parsed. An error is one of usage.
 func (l *commandLine) run(c subcommand, cmd *cobra.Command, args []string, values flags.Values) error {
 	switch {
-	case c.serves && values.Bool(loginWord):
+	case c.serves && values.Bool(loginName):
 		c = loginCommand()
-	case c.serves && values.Bool(versionWord):
+	case c.serves && values.Bool(versionName):
 		c = versionCommand()
 	}
 	if file, isFile := l.base.stdout.(*os.File); isFile {
 		subprocess.OnReaderGone(file, func() {
 			if !c.serves {
-				l.base.mute() // who left without reading on wants no more words
+				l.base.mute() // a reader that is gone needs no more output
 			}
 			l.base.leaving.begin()
 		})
@@ -113,8 +112,7 @@ func (l *commandLine) run(c subcommand, cmd *cobra.Command, args []string, value
 	return nil
 }
 
-// addFlags adds the flags of the command: of what it reads, of what it passes over, and its
-// own.
+// addFlags adds the flags of the command: those it reads, those it ignores, and its own.
 func (c subcommand) addFlags(values flags.Values) {
 	c.Flags().SortFlags = false
 	for _, row := range flags.Common() {
@@ -131,7 +129,7 @@ func (c subcommand) addFlags(values flags.Values) {
 	}
 }
 
-// addFlag adds the flag of a setting, and says how its values are completed.
+// addFlag adds the flag of a setting, and how its values are completed.
 func (c subcommand) addFlag(values flags.Values, row flags.Setting) {
 	values.AddFlag(c.Flags(), row)
 	directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
@@ -142,11 +140,11 @@ func (c subcommand) addFlag(values flags.Values, row flags.Setting) {
 		directive = cobra.ShellCompDirectiveDefault
 	}
 	if err := c.RegisterFlagCompletionFunc(row.Name, cobra.FixedCompletions(row.Allowed, directive)); err != nil {
-		panic(err) // a flag that the line before has added
+		panic(err) // a flag that was just added
 	}
 }
 
-// helpText is cobra's help of a command, in lines of at most so many columns.
+// helpText returns cobra's help of a command, in lines of at most so many columns.
 func helpText(cmd *cobra.Command, columns int) string {
 	var text strings.Builder
 	cmd.SetOut(&text)
@@ -154,8 +152,7 @@ func helpText(cmd *cobra.Command, columns int) string {
 	return fold(text.String(), columns)
 }
 
-// fold breaks long lines between words. The rest of a line begins where its last column does;
-// two spaces stand before a column.
+// fold breaks long lines between words. Continuation lines are indented to the last column of the line; two spaces precede a column.
 func fold(text string, columns int) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -167,7 +164,7 @@ func fold(text string, columns int) string {
 		for len(line) > columns {
 			end := strings.LastIndex(line[:columns+1], " ")
 			if end <= indent {
-				break // one word that is too long
+				break // a single word that is too long
 			}
 			b.WriteString(line[:end] + "\n")
 			line = strings.Repeat(" ", indent) + line[end+1:]

@@ -16,20 +16,20 @@ import (
 // To add a flag to one command, add a flags.Setting to its own. A flag of several
 // commands is a row of flags.Common, whose name stands in the reads of each of them.
 
-// subcommand is a row of the table of commands, and the function that runs it.
+// subcommand is a row of the table of commands, with the function that runs it.
 type subcommand struct {
-	*cobra.Command                 // its name, its help, and which arguments it takes
-	reads          []string        // which rows of flags.Common it reads
+	*cobra.Command                 // its name, its help, and which arguments it accepts
+	reads          []string        // the rows of flags.Common that it reads
 	own            []flags.Setting // rows that only this command has
-	exclude        [][2]string     // flags that contradict each other
-	run            func(*call) (exitCode int)
+	exclude        [][2]string     // flags that exclude each other
+	run            func(*invocation) (exitCode int)
 
-	// passesOver: flags of flags.Common that it does not read are no error. Clients append
-	// the arguments of a login to those of the agent.
+	// passesOver says that flags of flags.Common that it does not read are ignored instead of being an error. Clients append the arguments
+	// of a login to those of the agent.
 	passesOver bool
-	// serves: stdout belongs to an editor, and stderr to its log.
+	// serves says that stdout belongs to an editor, and stderr to its log.
 	serves bool
-	// strict: an unknown variable DROID_ACP_… is an error, not a warning.
+	// strict says that an unknown variable DROID_ACP_… is an error, not a warning.
 	strict bool
 }
 
@@ -50,14 +50,14 @@ func commands() []subcommand {
 	}
 }
 
-// call is one run of a command.
-type call struct {
-	leaving          *leaving
+// invocation is one run of a command.
+type invocation struct {
+	leaving          *termination
 	cmd              *cobra.Command
-	values           flags.Values // of flags.Common, of one that the command does not read the default; and of its own
-	args             []string     // what is no flag
-	unknownVariables []string     // what is to be said of variables that nobody reads
+	values           flags.Values // rows of flags.Common, with defaults for those that the command does not read, and its own
+	args             []string     // arguments that are not flags
+	unknownVariables []string     // messages about variables that are not read
 	stdin            io.Reader
-	stdout, stderr   io.Writer // stderr is safe to write others' texts to
-	mute             func()    // from now on nothing is written to stderr
+	stdout, stderr   io.Writer // stderr makes the texts of others safe
+	mute             func()    // discards further output to stderr
 }

@@ -35,13 +35,13 @@ func doctorCommand() subcommand {
 	}
 }
 
-func runDoctor(c *call) int {
+func runDoctor(c *invocation) int {
 	log, closeLog, err := c.logger(io.Discard) // the report says it
 	if err != nil {
 		return c.wrong(err)
 	}
 	defer closeLog()
-	out := &noting{to: c.stdout}
+	out := &errWriter{to: c.stdout}
 	config, asJSON := c.doctorConfig(log), c.values.Bool("json")
 	if !asJSON {
 		config.Each = func(r doctor.Report, check doctor.Check) {
@@ -68,14 +68,14 @@ func runDoctor(c *call) int {
 	return exitOK
 }
 
-func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
-	home, _ := os.UserHomeDir() // "" is looked at
+func (c *invocation) doctorConfig(log *zap.Logger) doctor.Config {
+	home, _ := os.UserHomeDir() // "" is checked
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = home
 	}
 	untrusted := ""
-	if p := keeper(c.values.String(flags.Trust)).Check(dir); !p.Trusted && !p.TrustedByVersion() {
+	if p := trustStore(c.values.String(flags.Trust)).Check(dir); !p.Trusted && !p.TrustedByVersion() {
 		untrusted = diagnosis.Command("trust", "--yes", dir)
 	}
 	var given []string
@@ -86,15 +86,14 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 		Trust: untrusted, Flags: given, Width: columns(c.stdout),
 		Find:  c.findDroid,
 		Model: c.values.String(flags.Model), Dir: dir, Home: home, Journal: stateFile("edits"), Version: version(), UnknownVariables: c.unknownVariables,
-		Keep:    lookAtServer,
+		Keep:    checkServer,
 		Demo:    func(ctx context.Context) error { return demoTurn(ctx, log) },
-		Started: c.leaving.onHurry,
+		Started: c.leaving.onForce,
 		Log:     log,
 	}
 }
 
-// demoTurn has the built-in droid play its conversation, and returns why it did not come
-// to its end.
+// demoTurn plays the conversation of the built-in droid, and returns why it did not reach its end.
 func demoTurn(ctx context.Context, log *zap.Logger) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -53,7 +53,7 @@ func TestDoctorWithoutDroid(t *testing.T) {
 	require.Equal(t, exitUsage, command("", "doctor", "now").code)
 }
 
-// An agent that has ended takes no more lines, and a client that writes one to it is told.
+// An agent that has ended accepts no more lines, and a client that writes one gets an error.
 func TestDemoTurnAfterTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -13,10 +13,8 @@ import (
 	"droid-acp/internal/workspace/trust"
 )
 
-// ensureHome sets $HOME, where it is not set, to what the system's list of users
-// says: launchers of services and checkers of registries leave it out, and droid,
-// its sessions and its commands are found by it. A user who is not in the list has
-// no home; whatever needs one says so.
+// ensureHome sets $HOME, if it is not set, from the system's user database: service managers and registry checkers omit it, and droid, its
+// sessions and its commands are found by it. A user who is not in the database has no home; whatever needs one reports that.
 func ensureHome() {
 	if _, err := os.UserHomeDir(); err == nil {
 		return
@@ -29,13 +27,12 @@ func ensureHome() {
 	if runtime.GOOS == "windows" {
 		name = "USERPROFILE"
 	}
-	_ = os.Setenv(name, me.HomeDir) // fails for names that are none
+	_ = os.Setenv(name, me.HomeDir) // it fails for invalid names
 }
 
-// stateFile is a file or a directory of this program in the user's directory for state
-// (XDG Base Directory Specification), "" where there is none. "edits" has edits that are on
-// their way to the editor, and is there only while it holds some; "trust.json" has the
-// projects that the user trusts.
+// stateFile returns a file or directory of this program in the user's state directory (XDG Base Directory Specification), "" if there is
+// none. "edits" holds edits that are being delivered to the editor, and exists only while there are any; "trust.json" lists the projects
+// that the user trusts.
 func stateFile(name string) string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "droid-acp", name)
@@ -47,16 +44,16 @@ func stateFile(name string) string {
 	return filepath.Join(home, ".local", "state", "droid-acp", name)
 }
 
-// keeper knows the projects that the user trusts.
-func keeper(mode string) *trust.Store {
+// trustStore returns the store of the projects that the user trusts.
+func trustStore(mode string) *trust.Store {
 	return trust.New(trust.Options{Mode: trust.Mode(mode), File: stateFile("trust.json"), Home: droid.Home(os.Environ())})
 }
 
-// sessionStore is droid's store in an environment, or one that says why it cannot be found.
+// sessionStore returns droid's store in an environment, or one whose methods return why it cannot be found.
 func sessionStore(getenv func(string) string, log *zap.Logger) *store.Store {
 	root, err := store.Root(getenv)
 	if err != nil {
-		log.Warn("there are no sessions to list or to delete", zap.Error(err))
+		log.Warn("cannot find droid's sessions", zap.Error(err))
 		return store.Unknown(err)
 	}
 	return store.New(root, log)

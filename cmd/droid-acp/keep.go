@@ -20,7 +20,7 @@ import (
 	"droid-acp/internal/remote/transport"
 )
 
-// socketSetting is where the server of the user listens.
+// socketSetting is the path at which the user's server listens.
 func socketSetting() flags.Setting {
 	return flags.Setting{
 		Name: "socket", Kind: flags.File, Value: "PATH", Unset: "$XDG_RUNTIME_DIR/droid-acp/serve.sock, else ~/.local/state/droid-acp/run/serve.sock",
@@ -28,8 +28,8 @@ func socketSetting() flags.Setting {
 	}
 }
 
-// socket is the path of the server's socket.
-func (c *call) socket() (string, error) {
+// socket returns the path of the server's socket.
+func (c *invocation) socket() (string, error) {
 	if path, given := c.values["socket"]; given && path.String() != "" {
 		return filepath.Abs(path.String())
 	}
@@ -37,10 +37,10 @@ func (c *call) socket() (string, error) {
 }
 
 func defaultSocket() (string, error) {
-	return keep.Place(os.Getenv("XDG_RUNTIME_DIR"), stateFile(""))
+	return keep.SocketPath(os.Getenv("XDG_RUNTIME_DIR"), stateFile(""))
 }
 
-// commandFor writes commands for the server that listens there.
+// commandFor returns a formatter of commands for the server at a socket.
 func commandFor(socket string) relay.Command {
 	if usual, err := defaultSocket(); err == nil && socket == usual {
 		return diagnosis.Command
@@ -48,23 +48,23 @@ func commandFor(socket string) relay.Command {
 	return func(words ...string) string { return diagnosis.Command(append(words, "--socket", socket)...) }
 }
 
-// front passes an editor's messages on to the server, which keeps what runs when the editor goes.
-func (c *call) front(log *zap.Logger) int {
+// runBridge passes an editor's messages on to the server, which keeps sessions running when the editor goes.
+func (c *invocation) runBridge(log *zap.Logger) int {
 	if onTerminal(c.stdin) {
-		sayByHand(c.stderr)
+		printUsageHint(c.stderr)
 	}
 	limitMemory()
 	words := newLogWriter(c.stderr, func(n int) []byte {
 		return fmt.Appendf(nil, "droid-acp: %d pieces of what the agent wrote to stderr were lost here, because nobody read them in time\n", n)
 	})
 	defer words.close()
-	front := &keep.Front{
-		In: c.stdin, Out: c.stdout, ByHand: onTerminal(c.stdin), Stderr: words, Log: log, Command: diagnosis.Command,
-		Connect: func(ctx context.Context) (keep.Messages, error) { return connect(ctx, log) },
+	front := &keep.StdioBridge{
+		In: c.stdin, Out: c.stdout, Interactive: onTerminal(c.stdin), Stderr: words, Log: log, Command: diagnosis.Command,
+		Connect: func(ctx context.Context) (keep.MessageConn, error) { return connect(ctx, log) },
 	}
 	var err error
-	if front.Hello, err = hello(c.values.Flags(agentNames())); err == nil {
-		front.Hello.Stderr = true
+	if front.Attach, err = attachParams(c.values.Flags(agentNames())); err == nil {
+		front.Attach.Stderr = true
 		err = front.Run(c.leaving.ctx)
 	}
 	if err != nil {
@@ -74,31 +74,31 @@ func (c *call) front(log *zap.Logger) int {
 	return exitOK
 }
 
-// agentNames are the settings of an agent, whoever runs it.
+// agentNames are the settings of an agent.
 func agentNames() []string {
 	return slices.DeleteFunc(flags.CommonNames(), func(name string) bool { return name == flags.Keep })
 }
 
-// hello says how the agent of this process's client is run.
-func hello(args []string) (serve.Hello, error) {
+// attachParams returns how to run the agent of this process's client.
+func attachParams(args []string) (serve.AttachParams, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return serve.Hello{}, err
+		return serve.AttachParams{}, err
 	}
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = os.TempDir() // as the agent itself does
 	}
-	return serve.Hello{Program: self, Args: args, Env: keptEnvironment(), Directory: dir}, nil
+	return serve.AttachParams{Program: self, Args: args, Env: keptEnvironment(), Directory: dir}, nil
 }
 
-// keptEnvironment is ours, without what would have an agent keep itself.
+// keptEnvironment returns our environment without the variable that would make an agent keep itself.
 func keptEnvironment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, flags.EnvKeep+"=") })
 }
 
-// connect connects to the server by WebSocket. Where none runs, one is started.
-func connect(ctx context.Context, log *zap.Logger) (keep.Messages, error) {
+// connect connects to the server by WebSocket. If none runs, it starts one.
+func connect(ctx context.Context, log *zap.Logger) (keep.MessageConn, error) {
 	path, err := defaultSocket()
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func connect(ctx context.Context, log *zap.Logger) (keep.Messages, error) {
 	messages, err := attachTo(ctx, path, server)
 	hung := new(*keep.HungError)
 	if err != nil && !errors.As(err, new(*keep.StartError)) && !errors.As(err, hung) && ctx.Err() == nil {
-		log.Info("the server is asked again", zap.Error(err)) // it may have been ending
+		log.Info("connecting to the server again", zap.Error(err)) // it may have been ending
 		messages, err = attachTo(ctx, path, server)
 	}
 	if errors.As(err, hung) {
@@ -119,24 +119,24 @@ func connect(ctx context.Context, log *zap.Logger) (keep.Messages, error) {
 	return messages, err
 }
 
-// starter starts the server at the usual socket.
+// starter returns a Starter of the server at the default socket.
 func starter() (*keep.Starter, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return &keep.Starter{Program: self, Args: []string{serverWord}, Env: keptEnvironment(), Log: stateFile("serve.log"), Command: diagnosis.Command}, nil
+	return &keep.Starter{Program: self, Args: []string{serverName}, Env: keptEnvironment(), Log: stateFile("serve.log"), Command: diagnosis.Command}, nil
 }
 
-// clientOf asks the server that listens there.
-func clientOf(socket string) *keep.Client { return keep.NewClient(socket, commandFor(socket)) }
+// clientFor returns a client of the server at a socket.
+func clientFor(socket string) *keep.Client { return keep.NewClient(socket, commandFor(socket)) }
 
-// attachTo opens a WebSocket to the server that listens there; server starts one, nil for none.
-func attachTo(ctx context.Context, path string, server *keep.Starter) (messages keep.Messages, err error) {
+// attachTo opens a WebSocket to the server at a path; server starts one, nil to not start any.
+func attachTo(ctx context.Context, path string, server *keep.Starter) (messages keep.MessageConn, err error) {
 	way := func(ctx context.Context) (net.Conn, error) { return keep.Connect(ctx, path, server) }
-	err = clientOf(path).Answered(ctx, keep.AnswerTime, way, func(ctx context.Context, dial keep.Dial) error {
+	err = clientFor(path).CallTimeout(ctx, keep.AnswerTime, way, func(ctx context.Context, dial keep.Dial) error {
 		conn, err := transport.Dial(ctx, dial, "ws://localhost"+transport.Path, "")
-		if err == nil { // a nil *transport.Conn would be one
+		if err == nil { // a nil *transport.Conn would not be a nil interface
 			messages = conn
 		}
 		return err

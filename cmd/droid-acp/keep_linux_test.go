@@ -33,7 +33,7 @@ import (
 	"droid-acp/internal/remote/transport"
 )
 
-// Each wrong call of the commands is told with what is right.
+// Each wrong call of the commands is reported with the right usage.
 func TestKeepUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"serve --token-file x":                                               "--token-file is for --listen, and that is not there",
@@ -318,8 +318,8 @@ func (s serving) address(t *testing.T) string {
 	return ""
 }
 
-// stop has the command stop end the server. It reads and waits meanwhile: the command returns when the process has been
-// waited for.
+// stop ends the server with the command stop, while reading its output and waiting for its process, since the command returns only after
+// the process was waited for.
 func (s serving) stop(k keptHome) {
 	k.t.Helper()
 	stopped := make(chan result)
@@ -408,7 +408,7 @@ func TestHangupReloads(t *testing.T) {
 	}
 	writePair(t, newPair(t, "two"), certFile, keyFile)
 	require.NoError(t, os.WriteFile(token, []byte(second), 0o600))
-	hangsUp("token and certificate were read again")
+	hangsUp("reloaded token and certificate")
 	of, status := got(second)
 	require.Equal(t, "two", of)
 	require.Equal(t, http.StatusUpgradeRequired, status)
@@ -513,7 +513,7 @@ func TestServerStaysWithoutIdle(t *testing.T) {
 	require.NoError(t, s.cmd.Wait())
 }
 
-// A server of another version, or whose program was replaced, is told.
+// A server of another version, or whose program was replaced, is reported.
 func TestOtherProgram(t *testing.T) {
 	require.Empty(t, otherProgram(serve.Status{Version: version()}, nil))
 	require.Equal(t, "\nThe server is droid-acp 0.0.1, and this is "+version()+". "+diagnosis.Command("stop")+" ends it and what it runs, and the next start takes the new one.\n",
@@ -566,8 +566,7 @@ func TestServerThatHangs(t *testing.T) {
 	a.requireGone("pids")
 }
 
-// Each command that a text names runs as it is printed: also where the PATH has no droid-acp, and for a server at a
-// socket of its own.
+// Each command named in a text runs as printed: also without droid-acp in the PATH, and for a server at another socket.
 func TestPrintedCommandsRun(t *testing.T) {
 	t.Parallel()
 	k := byHand(t)
@@ -622,16 +621,16 @@ func TestDoctorLooksAtTheServer(t *testing.T) {
 	runtime := shortDir(t)
 	t.Setenv("XDG_RUNTIME_DIR", runtime)
 	socket := filepath.Join(runtime, "droid-acp", "serve.sock")
-	require.Equal(t, doctor.Kept{Socket: socket, Found: "No server runs; --keep starts one."}, lookAtServer(t.Context()))
+	require.Equal(t, doctor.KeepStatus{Socket: socket, Found: "No server runs; --keep starts one."}, checkServer(t.Context()))
 	require.NoError(t, os.Mkdir(filepath.Dir(socket), 0o777))
 	require.NoError(t, os.Chmod(filepath.Dir(socket), 0o777))
-	got := lookAtServer(t.Context())
+	got := checkServer(t.Context())
 	require.Contains(t, got.Found, " is open for other users, who could reach a socket in it; close it: chmod 700 ")
 	require.Equal(t, "See to that, or do without --keep.", got.ToDo)
 	long := filepath.Join(runtime, strings.Repeat("x", 100))
 	require.NoError(t, os.Mkdir(long, 0o700))
 	t.Setenv("XDG_RUNTIME_DIR", long)
-	require.Contains(t, lookAtServer(t.Context()).Found, "The path of the server's socket is too long: ")
+	require.Contains(t, checkServer(t.Context()).Found, "The path of the server's socket is too long: ")
 	_, k := startKept(t)
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	for _, v := range k.env {
@@ -639,5 +638,5 @@ func TestDoctorLooksAtTheServer(t *testing.T) {
 			t.Setenv("XDG_RUNTIME_DIR", dir)
 		}
 	}
-	require.Eventually(t, func() bool { return strings.HasPrefix(lookAtServer(t.Context()).Found, "It runs (process ") }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.HasPrefix(checkServer(t.Context()).Found, "It runs (process ") }, patience, time.Millisecond)
 }

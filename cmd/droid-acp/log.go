@@ -24,14 +24,12 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// logFileTime bounds how long the log file may take to open: a pipe opens when
-// somebody reads it, a dead mount never does.
+// logFileTime limits how long opening the log file may take: a pipe opens when it is read, a dead mount never does.
 const logFileTime = 2 * time.Second
 
-// logger makes the log: short lines on stderr, JSON lines in the log file if
-// there is one. Neither holds prompts or answers, and the file names no files of a project
-// unless it is to have everything. Nobody who logs has to wait for either. closeLog writes what is left.
-func (c *call) logger(stderr io.Writer) (log *zap.Logger, closeLog func(), err error) {
+// logger makes the log: short lines on stderr, and JSON lines in the log file if there is one. Neither contains prompts or answers, and the
+// file contains no names of project files unless the level is debug. Logging never blocks. closeLog writes what is queued.
+func (c *invocation) logger(stderr io.Writer) (log *zap.Logger, closeLog func(), err error) {
 	toStderr, toFile := zapcore.WarnLevel, zapcore.InfoLevel
 	if named := c.values.String(flags.LogLevel); named != "" {
 		level, err := zapcore.ParseLevel(named)
@@ -74,7 +72,7 @@ func jsonEncoder() zapcore.Encoder {
 	return zapcore.NewJSONEncoder(config)
 }
 
-// logTo is a core that writes to w through a logWriter, with the names of files or without.
+// logTo returns a core that writes to w through a logWriter, with or without file names.
 func logTo(w io.Writer, encoder zapcore.Encoder, level zapcore.Level, names bool) (core zapcore.Core, closeIt func()) {
 	writer := newLogWriter(w, func(n int) []byte {
 		line, err := encoder.EncodeEntry(zapcore.Entry{
@@ -87,10 +85,10 @@ func logTo(w io.Writer, encoder zapcore.Encoder, level zapcore.Level, names bool
 		defer line.Free()
 		return bytes.Clone(line.Bytes())
 	})
-	return discreet{zapcore.NewCore(encoder, writer, level), names}, func() { writer.close() }
+	return redactingCore{zapcore.NewCore(encoder, writer, level), names}, func() { writer.close() }
 }
 
-// safeJSON writes whole lines of JSON, safe to show: a log file is read in terminals.
+// safeJSON writes whole lines of JSON, safe to show, since log files are read in terminals.
 type safeJSON struct{ to io.Writer }
 
 func (w safeJSON) Write(lines []byte) (int, error) {
@@ -100,32 +98,32 @@ func (w safeJSON) Write(lines []byte) (int, error) {
 	return len(lines), nil
 }
 
-// discreet is a core that takes out what others wrote, which may be part of a prompt or of an
-// answer, and unless it has names the names of files, for a log that is shown to others.
-type discreet struct {
+// redactingCore removes the texts of others, which may be part of a prompt or an answer, and, unless names is set, file names, for a log
+// that is shown to others.
+type redactingCore struct {
 	zapcore.Core
 	names bool
 }
 
-func (d discreet) With(fields []zapcore.Field) zapcore.Core {
-	return discreet{d.Core.With(d.reduced(fields)), d.names}
+func (d redactingCore) With(fields []zapcore.Field) zapcore.Core {
+	return redactingCore{d.Core.With(d.redacted(fields)), d.names}
 }
 
-func (d discreet) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+func (d redactingCore) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
 	if d.Enabled(e.Level) {
 		return to.AddCore(e, d)
 	}
 	return to
 }
 
-func (d discreet) Write(e zapcore.Entry, fields []zapcore.Field) error {
-	return d.Core.Write(e, d.reduced(fields))
+func (d redactingCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	return d.Core.Write(e, d.redacted(fields))
 }
 
-// fieldPath is the field with the file that a line is about.
+// fieldPath is the field with the file that a line concerns.
 const fieldPath = "path"
 
-func (d discreet) reduced(fields []zapcore.Field) []zapcore.Field {
+func (d redactingCore) redacted(fields []zapcore.Field) []zapcore.Field {
 	fields = slices.Clone(fields) // other cores get them, too
 	var hidden []string
 	for i, f := range fields {
@@ -138,9 +136,9 @@ func (d discreet) reduced(fields []zapcore.Field) []zapcore.Field {
 		if !ok || f.Type != zapcore.ErrorType {
 			continue
 		}
-		text := withoutWords(err)
+		text := redactText(err)
 		if !d.names {
-			text = withoutNames(err, text)
+			text = redactPaths(err, text)
 			for _, name := range hidden {
 				text = strings.ReplaceAll(text, name, "…")
 			}
@@ -150,8 +148,8 @@ func (d discreet) reduced(fields []zapcore.Field) []zapcore.Field {
 	return fields
 }
 
-// withoutWords is the text of an error without what droid or the editor wrote.
-func withoutWords(err error) string {
+// redactText returns the text of an error without texts of droid or the editor.
+func redactText(err error) string {
 	text := droid.LogText(err)
 	refused, is := errors.AsType[*jsonrpc.Error](err)
 	if !is {
@@ -164,8 +162,8 @@ func withoutWords(err error) string {
 	return strings.ReplaceAll(text, refused.Error(), instead)
 }
 
-// withoutNames is the text of an error without the names of files in it.
-func withoutNames(err error, text string) string {
+// redactPaths returns the text of an error without the file names in it.
+func redactPaths(err error, text string) string {
 	switch e := err.(type) {
 	case *fs.PathError:
 		text = strings.ReplaceAll(text, e.Error(), e.Op+": "+e.Err.Error())
@@ -174,10 +172,10 @@ func withoutNames(err error, text string) string {
 	}
 	switch e := err.(type) {
 	case interface{ Unwrap() error }:
-		return withoutNames(e.Unwrap(), text)
+		return redactPaths(e.Unwrap(), text)
 	case interface{ Unwrap() []error }:
 		for _, part := range e.Unwrap() {
-			text = withoutNames(part, text)
+			text = redactPaths(part, text)
 		}
 	}
 	return text
@@ -188,14 +186,14 @@ func openLogFile(path string) (*os.File, error) {
 	file, err := files.CallBounded(context.Background(), files.NewCallLimiter(1, logFileTime), "the log", path, func(path string) (*os.File, error) {
 		return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	})
-	if errors.Is(err, files.ErrHangs) { // and who asked ends
+	if errors.Is(err, files.ErrHangs) { // its caller exits
 		err = fmt.Errorf("%s did not open within %v; is it a pipe that nobody reads, or on a file system that does not answer?", path, logFileTime)
 	}
 	return file, err
 }
 
-// logged runs a command that has a log, in which its start stands.
-func (c *call) logged(run func(log *zap.Logger) int) int {
+// logged runs a command with a log, and logs its start.
+func (c *invocation) logged(run func(log *zap.Logger) int) int {
 	log, closeLog, err := c.logger(c.stderr)
 	if err != nil {
 		return c.wrong(err)
@@ -205,8 +203,8 @@ func (c *call) logged(run func(log *zap.Logger) int) int {
 	return run(log)
 }
 
-// logStart logs which program runs, and in which version, and the variables that nobody reads.
-func (c *call) logStart(log *zap.Logger) {
+// logStart logs the running program and its version, and unknown variables.
+func (c *invocation) logStart(log *zap.Logger) {
 	log.Info("droid-acp has started", zap.String("version", version()), zap.String("command", c.cmd.Name()),
 		zap.String("system", runtime.GOOS+"/"+runtime.GOARCH), zap.String("go", runtime.Version()))
 	for _, sentence := range c.unknownVariables {

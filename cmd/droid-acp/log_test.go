@@ -82,7 +82,7 @@ func TestLogAtItsDefaultLevel(t *testing.T) {
 	require.Len(t, lines, 10, "a line for each of these, and none for an event: %s", text)
 }
 
-// TestLogOfRefusals: a request that is refused is told by its method and the kind of error.
+// A refused request is logged with its method and the kind of error.
 func TestLogOfRefusals(t *testing.T) {
 	t.Setenv("DROID_ACP_DROID", filepath.Join(t.TempDir(), "none"))
 	log := filepath.Join(t.TempDir(), "log")
@@ -112,14 +112,14 @@ func TestLogOfRefusals(t *testing.T) {
 }
 
 // callWith is a call with these values of settings, each behind its name.
-func callWith(t *testing.T, pairs ...string) *call {
+func callWith(t *testing.T, pairs ...string) *invocation {
 	values := flags.New(flags.Common())
 	for pair := range slices.Chunk(pairs, 2) {
 		if pair[1] != "" {
 			require.NoError(t, values[pair[0]].Set(pair[1]))
 		}
 	}
-	return &call{values: values}
+	return &invocation{values: values}
 }
 
 // TestLogLeavesWordsAndFilesOut: whatever is logged, what others said is not in it, and a file of

@@ -21,20 +21,20 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// loginWord is the command that logs in. Clients add it to the arguments of the agent,
-// or have it in their place (ACP, authentication methods; its registry).
-const loginWord = "login"
+// loginName is the name of the login command. Clients append it to the arguments of the agent, or replace them by it (ACP, authentication
+// methods; its registry).
+const loginName = "login"
 
-// loginSetting is the flag by which serving becomes the login.
+// loginSetting is the flag that turns serving into the login.
 func loginSetting() flags.Setting {
-	return flags.Setting{Name: loginWord, Kind: flags.Switch, Hidden: true, Does: "log in, as the command login does"}
+	return flags.Setting{Name: loginName, Kind: flags.Switch, Hidden: true, Does: "log in, as the command login does"}
 }
 
 // loginCommand is the command that logs in.
 func loginCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
-			Use: loginWord, Args: cobra.NoArgs, Short: "Have droid log in to Factory (also droid-acp --login)",
+			Use: loginName, Args: cobra.NoArgs, Short: "Have droid log in to Factory (also droid-acp --login)",
 			Long: "It passes over the flags of serving, since editors append login to these.\n\n" +
 				"Exit codes: 0 droid says that it is logged in, 1 it is not, 2 wrong usage.",
 		},
@@ -43,14 +43,14 @@ func loginCommand() subcommand {
 	}
 }
 
-// runLogin has droid log in, for a person in a terminal.
-func runLogin(c *call) int {
+// runLogin logs droid in, for a person in a terminal.
+func runLogin(c *invocation) int {
 	log, closeLog, err := c.logger(c.stderr)
 	if err != nil {
 		return c.wrong(err)
 	}
 	defer closeLog()
-	shown, start := &terminal{oneByOne{to: visible.NewWriter(c.stdout)}}, c.startLogin(log)
+	shown, start := &terminal{syncWriter{to: visible.NewWriter(c.stdout)}}, c.startLogin(log)
 	_, err = login.Do(c.leaving.ctx, func() (*login.Process, error) {
 		process, err := start()
 		if err == nil {
@@ -66,7 +66,7 @@ func runLogin(c *call) int {
 	return exitOK
 }
 
-// loginFailure is why there is no login, and what to do.
+// loginFailure says why the login failed, and what to do.
 func loginFailure(err error) string {
 	switch {
 	case diagnosis.IsStart(err):
@@ -77,8 +77,8 @@ func loginFailure(err error) string {
 	return strings.TrimSuffix(err.Error(), ".") + ". " + login.Remedy(login.Pairing, err)
 }
 
-// startLogin starts the droid that logs in.
-func (c *call) startLogin(log *zap.Logger) login.Start {
+// startLogin returns a function that starts the droid that logs in.
+func (c *invocation) startLogin(log *zap.Logger) login.Start {
 	return func() (*login.Process, error) {
 		path, err := c.findDroid()
 		if err != nil {
@@ -88,22 +88,22 @@ func (c *call) startLogin(log *zap.Logger) login.Start {
 	}
 }
 
-// clientsLogin is the command by which a client runs this program's login in a terminal,
-// where it may lack the arguments and variables of the agent.
-func (c *call) clientsLogin() accounts.Command {
+// clientsLogin returns the command by which a client runs this program's login in a terminal, where the agent's arguments and variables may
+// be missing.
+func (c *invocation) clientsLogin() accounts.Command {
 	self, err := os.Executable()
 	if err != nil {
 		return accounts.Command{}
 	}
-	dir, _ := os.Getwd() // "" leaves a path as it is
+	dir, _ := os.Getwd() // "" leaves a path unchanged
 	return loginCommandOf(self, dir, c.values, os.Getenv)
 }
 
-// loginCommandOf is clientsLogin of an agent that was started so.
+// loginCommandOf returns clientsLogin for an agent that was started with these values.
 func loginCommandOf(program, dir string, values flags.Values, getenv func(string) string) accounts.Command {
-	command := accounts.Command{Path: program, Args: []string{loginWord}}
+	command := accounts.Command{Path: program, Args: []string{loginName}}
 	if given := values.String(flags.Droid); given != "" {
-		if strings.ContainsRune(given, filepath.Separator) && !filepath.IsAbs(given) { // else it is a name in the PATH
+		if strings.ContainsRune(given, filepath.Separator) && !filepath.IsAbs(given) { // otherwise it is a name in the PATH
 			given = filepath.Join(dir, given)
 		}
 		command.Args = append(command.Args, "--droid", given)
@@ -114,8 +114,8 @@ func loginCommandOf(program, dir string, values flags.Values, getenv func(string
 	return command
 }
 
-// terminal shows a person what droid tells and asks.
-type terminal struct{ out oneByOne }
+// terminal shows a person droid's messages and requests.
+type terminal struct{ out syncWriter }
 
 func (t *terminal) listener() login.Listener {
 	return login.Listener{
@@ -132,11 +132,11 @@ func (t *terminal) listener() login.Listener {
 	}
 }
 
-// ask shows a request. An address is all that a person can be asked for here.
+// ask shows a request. Only opening an address can be asked of a person here.
 func (t *terminal) ask(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	t.say(params)
 	var asked struct{ Mode, URL string }
-	_ = json.Unmarshal(params, &asked) // of another form: it is declined
+	_ = json.Unmarshal(params, &asked) // a request of another form is declined
 	if method == "elicitation/create" && asked.Mode == "url" && login.IsLink(asked.URL) {
 		return json.RawMessage(`{"action":"accept"}`), nil
 	}
@@ -145,7 +145,7 @@ func (t *terminal) ask(_ context.Context, method string, params json.RawMessage)
 }
 
 func (t *terminal) say(params json.RawMessage) {
-	if words := login.Words(params); words != "" {
+	if words := login.PlainText(params); words != "" {
 		t.print("\ndroid says:\n  " + strings.ReplaceAll(words, "\n", "\n  "))
 	}
 }

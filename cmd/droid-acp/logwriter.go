@@ -9,25 +9,23 @@ import (
 )
 
 const (
-	// maxLogBacklog is how many bytes of log lines wait for a reader that is slow.
-	// What comes then is dropped and counted.
+	// maxLogBacklog is how many bytes of log lines wait for a slow reader. Further lines are dropped and counted.
 	maxLogBacklog = 256 << 10
-	// logCloseTime is how long the end waits for the last lines to be read.
+	// logCloseTime is how long to wait at the end for the last lines to be read.
 	logCloseTime = 500 * time.Millisecond
 )
 
-// logWriter passes lines on to w, in order, from a goroutine of its own. Write
-// never waits: an editor that does not read stderr, or a log file that is a pipe
-// or on a dead mount, must not stop those who log.
+// logWriter writes lines to w, in order, from its own goroutine. Write never blocks: an editor that does not read stderr, or a log file
+// that is a pipe or on a dead mount, must not stop callers.
 type logWriter struct {
 	w    io.Writer
-	lost func(n int) []byte // the line that tells of n dropped ones
-	wake chan struct{}      // has a token while there is something to do
+	lost func(n int) []byte // the line that reports n dropped ones
+	wake chan struct{}      // has a token while there is work
 	done chan struct{}      // closed when the last line is written
 
 	mu      sync.Mutex
 	queue   []byte // whole lines
-	dropped int    // lines, since the queue was written last
+	dropped int    // since the queue was last written
 	closed  bool
 }
 
@@ -41,8 +39,7 @@ func newLogWriter(w io.Writer, lost func(n int) []byte) *logWriter {
 func (l *logWriter) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// Once a line was dropped, so are the later ones until the queue is written:
-	// then it is known where lines are missing.
+	// After a line was dropped, later ones are dropped until the queue is written: so the log shows where lines are missing.
 	if l.dropped > 0 || l.closed || len(l.queue)+len(line) > maxLogBacklog {
 		l.dropped++
 		return len(line), nil
@@ -55,8 +52,7 @@ func (l *logWriter) Write(line []byte) (int, error) {
 // Sync implements zapcore.WriteSyncer.
 func (l *logWriter) Sync() error { return nil }
 
-// close takes no more lines and waits until those that wait are written, but not
-// for ever. It reports whether they are.
+// close accepts no more lines and waits, for a limited time, until the queue is written. It reports whether it is.
 func (l *logWriter) close() bool {
 	l.mu.Lock()
 	l.closed = true
@@ -94,20 +90,20 @@ func (l *logWriter) run() {
 				}
 				break
 			}
-			_, _ = l.w.Write(lines) // where a log cannot be written, there is nowhere to say so
+			_, _ = l.w.Write(lines) // an error could not be reported anywhere
 		}
 	}
 }
 
-// oneByOne takes one write after the other, and makes it safe to show. stderr needs it: the log is written by a
-// goroutine of its own while a command tells how it ended; and a login, which tells while it asks.
-type oneByOne struct {
+// syncWriter serializes writes, and makes them safe to show. stderr needs it, since a goroutine writes the log while a command reports its
+// end; so does a login, which reports during requests.
+type syncWriter struct {
 	mu    sync.Mutex
 	to    *visible.SafeWriter
 	muted bool
 }
 
-func (w *oneByOne) Write(p []byte) (int, error) {
+func (w *syncWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.muted {
@@ -116,16 +112,16 @@ func (w *oneByOne) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-// mute has all that is written from now on go nowhere.
-func (w *oneByOne) mute() {
+// mute discards all further output.
+func (w *syncWriter) mute() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.muted = true
 }
 
-// flush writes what may be incomplete.
-func (w *oneByOne) flush() {
+// flush writes a possibly incomplete end.
+func (w *syncWriter) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_ = w.to.Flush() // there is nowhere to say that it failed
+	_ = w.to.Flush() // a failure could not be reported anywhere
 }

@@ -1,10 +1,8 @@
-// Command droid-acp is an ACP agent that puts Factory's droid CLI into editors:
-// it serves the Agent Client Protocol on stdin and stdout and runs droid as a
-// child process.
+// Command droid-acp is an ACP agent that makes Factory's droid CLI available in editors: it serves the Agent Client Protocol on stdin and
+// stdout, and runs droid as a child process.
 //
-// stdout belongs to the protocol. Logs, usage errors and everything else for
-// people go to stderr; only --help, --version and the commands that do not serve
-// write to stdout.
+// stdout belongs to the protocol. Logs, usage errors and everything else for people go to stderr; only --help, --version and the commands
+// that do not serve write to stdout.
 package main
 
 import (
@@ -37,7 +35,7 @@ import (
 // demoCommand makes this program the scripted droid of "smoke --demo".
 const demoCommand = "demo-droid"
 
-// demoAtOnce behind it makes the droid not wait between words.
+// demoAtOnce, as a further argument, makes that droid not pause between words.
 const demoAtOnce = "at-once"
 
 // Exit codes.
@@ -48,23 +46,21 @@ const (
 )
 
 func main() {
-	// droid starts this once or twice a tool call and waits for it, so nothing is
-	// prepared that it does not need.
+	// droid starts this once or twice per tool call and waits for it, so nothing unnecessary is initialized.
 	if len(os.Args) > 1 && os.Args[1] == stream.OwnHook {
-		signal.Ignore(syscall.SIGPIPE) // it ends well, also when droid is gone
+		signal.Ignore(syscall.SIGPIPE) // so that it succeeds even if droid has exited
 		hooks.Run(os.Args[2:], os.Stdin, os.Stdout)
 		return
 	}
-	// A write to an editor that is gone becomes an error, not a death that would
-	// leave droid behind. The signal is caught rather than ignored: commands that
-	// we start would inherit that, and then write into broken pipes for ever.
+	// A write to an editor that is gone must return an error, not kill this process, which would leave droid running. The signal is caught
+	// rather than ignored: child processes would inherit that, and then write into broken pipes forever.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ensureHome()
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	said := &oneByOne{to: visible.NewWriter(stderr)} // it repeats what others wrote
+	said := &syncWriter{to: visible.NewWriter(stderr)} // it repeats texts of others
 	defer said.flush()
 	stderr = said
 	if len(args) > 0 && args[0] == demoCommand {
@@ -73,18 +69,18 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			pace = 0
 		}
 		if demo.Play(stdin, stdout, pace) != nil {
-			return exitFailed // the agent has gone
+			return exitFailed // the agent has ended
 		}
 		return exitOK
 	}
-	leaving, stop := awaitSignals()
+	leaving, stop := watchSignals()
 	defer stop()
-	return leaving.orHurry(func() int {
-		return execute(call{leaving: leaving, stdin: stdin, stdout: stdout, stderr: stderr, mute: said.mute}, args)
+	return leaving.orForce(func() int {
+		return execute(invocation{leaving: leaving, stdin: stdin, stdout: stdout, stderr: stderr, mute: said.mute}, args)
 	})
 }
 
-// serveCommand is the command that an editor starts, under its name.
+// serveCommand is the command that an editor starts, under this name.
 func serveCommand(name string) subcommand {
 	return subcommand{Command: &cobra.Command{
 		Use: name, Args: cobra.NoArgs, Short: "Serve ACP on stdin and stdout (what an editor starts)",
@@ -92,7 +88,7 @@ func serveCommand(name string) subcommand {
 			"A flag wins over its environment variable, and that over the default.\n\n" +
 			"Exit codes: 0 the editor has gone, 1 it could not go on, 2 wrong usage.",
 	}, reads: flags.CommonNames(), own: []flags.Setting{
-		loginSetting(), {Name: versionWord, Kind: flags.Switch, Does: "print the version"},
+		loginSetting(), {Name: versionName, Kind: flags.Switch, Does: "print the version"},
 	}, serves: true, run: runServe}
 }
 
@@ -101,23 +97,23 @@ func releaseOf(ctx context.Context, path string) (string, error) {
 	return droid.Release(ctx, path, nil)
 }
 
-func runServe(c *call) int {
+func runServe(c *invocation) int {
 	if c.values.Bool(flags.Keep) {
-		return c.logged(c.front)
+		return c.logged(c.runBridge)
 	}
 	return c.logged(c.serve)
 }
 
 // serve runs the agent.
-func (c *call) serve(log *zap.Logger) int {
+func (c *invocation) serve(log *zap.Logger) int {
 	if onTerminal(c.stdin) {
-		sayByHand(c.stderr)
+		printUsageHint(c.stderr)
 	}
 	limit := limitMemory()
-	go diagnosis.Program() // errors name it, and the PATH may not answer at once
+	go diagnosis.Program() // errors contain it, and looking it up in the PATH may be slow
 	dir, err := os.Getwd()
 	if err != nil {
-		dir = os.TempDir() // the directory of the spare process alone; sessions name their own
+		dir = os.TempDir() // for the prewarmed process only; sessions name their own
 	}
 	agent := adapter.New(adapter.Config{
 		Config: opening.Config{
@@ -135,7 +131,7 @@ func (c *call) serve(log *zap.Logger) int {
 			},
 			Store:    sessionStore(os.Getenv, log),
 			Defaults: c.defaults(),
-			Trust:    keeper(c.values.String(flags.Trust)),
+			Trust:    trustStore(c.values.String(flags.Trust)),
 			Dir:      dir,
 			Spare:    opening.Spare(cmp.Or(c.values.String(flags.Spare), string(opening.SpareAuto))),
 		},
@@ -151,41 +147,41 @@ func (c *call) serve(log *zap.Logger) int {
 		Version:      version(),
 		Log:          log,
 	})
-	c.leaving.onHurry(agent.Kill)
+	c.leaving.onForce(agent.Kill)
 	if err := agent.Serve(c.leaving.ctx, c.stdin, c.stdout); err != nil && !errors.Is(err, context.Canceled) {
 		return exitFailed
 	}
 	return exitOK
 }
 
-// findDroid finds the droid program. The error says what to do, also where droid would not find its
-// home: it would die without saying why (0.99 to 0.225).
-func (c *call) findDroid() (string, error) {
+// findDroid finds the droid program. The error says what to do, also if droid would not find its home: it would exit without saying why
+// (0.99 to 0.225).
+func (c *invocation) findDroid() (string, error) {
 	if _, err := os.UserHomeDir(); err != nil {
 		return "", diagnosis.NoHome(err)
 	}
 	return droid.Find(c.values.String(flags.Droid))
 }
 
-// defaults are what new sessions start with.
-func (c *call) defaults() options.Defaults {
+// defaults are the initial settings of new sessions.
+func (c *invocation) defaults() options.Defaults {
 	v := c.values
 	return options.Defaults{Mode: stream.Mode(v.String(flags.Mode)), Model: v.String(flags.Model), Effort: v.String(flags.Effort), FollowUp: v.String(flags.FollowUp)}
 }
 
-// usageError says what is wrong with the call, and where the help of the command is.
+// usageError reports wrong usage, and where to find the command's help.
 func usageError(stderr io.Writer, err error, cmd *cobra.Command) int {
 	words := append(strings.Fields(cmd.CommandPath())[1:], "--help")
 	fmt.Fprintf(stderr, "droid-acp: %v\nRun %s for the usage.\n", err, diagnosis.Command(words...))
 	return exitUsage
 }
 
-// wrong is usageError for the command that runs.
-func (c *call) wrong(err error) int { return usageError(c.stderr, err, c.cmd) }
+// wrong is usageError for the running command.
+func (c *invocation) wrong(err error) int { return usageError(c.stderr, err, c.cmd) }
 
-// failed says why a command failed.
-func (c *call) failed(err error) int {
-	if errors.Is(err, keep.ErrNobody) {
+// failed reports why a command failed.
+func (c *invocation) failed(err error) int {
+	if errors.Is(err, keep.ErrNotRunning) {
 		err = errors.New("no server runs, so no session is kept")
 	}
 	fmt.Fprintf(c.stderr, "droid-acp %s: %v\n", c.cmd.Name(), err)

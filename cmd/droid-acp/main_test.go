@@ -85,7 +85,7 @@ func conversation(stdin string, args ...string) result {
 	return result{code, stdout.text.String(), stderr.String()}
 }
 
-// answers are what an agent writes. To read from them waits until there are all.
+// answers collects an agent's output. Reading it waits until it is complete.
 type answers struct {
 	text strings.Builder
 	left int

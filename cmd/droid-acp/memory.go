@@ -7,17 +7,15 @@ import (
 )
 
 const (
-	// memoryBase is the size of the process, in bytes, above which Go collects garbage
-	// as soon as it can. Below it the process may grow to twice of what it holds, which a
-	// message of hundreds of megabytes must not do. It does not bound what the process
-	// can hold.
+	// memoryBase is the process size, in bytes, above which Go collects garbage as early as it can. Below it the process may grow to twice
+	// its live memory, which a message of hundreds of megabytes must not do. It does not limit the live memory.
 	memoryBase = 64 << 20
-	// memoryOfDroid is added for each droid that runs. A session holds a quarter of that: without it an agent of
-	// 200 sessions spent a third of its time on garbage.
+	// memoryOfDroid is added for each running droid. A session uses a quarter of it: without the addition an agent with 200 sessions spent
+	// a third of its time on garbage collection.
 	memoryOfDroid = 1 << 20
 )
 
-// memoryLimit is the limit of this process. One that the user has set stays.
+// memoryLimit is the memory limit of this process. One that the user has set is kept.
 type memoryLimit struct {
 	set bool // by the user
 

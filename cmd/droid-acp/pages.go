@@ -8,22 +8,22 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// manWord is the command that prints the manual page, for which all flags are needed.
-const manWord = "man"
+// manName is the name of the command that prints the manual page, for which all flags are needed.
+const manName = "man"
 
 // manCommand is the command that prints the manual page.
 func manCommand() subcommand {
 	return subcommand{Command: &cobra.Command{
-		Use: manWord, Args: cobra.NoArgs, Short: "Print the manual page droid-acp(1)", Example: "  droid-acp man | man -l -",
-	}, run: func(c *call) int {
+		Use: manName, Args: cobra.NoArgs, Short: "Print the manual page droid-acp(1)", Example: "  droid-acp man | man -l -",
+	}, run: func(c *invocation) int {
 		_, err := io.WriteString(c.stdout, manual(c.cmd.Root(), built()))
 		return c.printed(err)
 	}}
 }
 
-// manual is the manual page in the language of man(7): the help of each command, as it is.
-// The package that makes cobra's pages would slow each start, that of our hooks included.
-func manual(root *cobra.Command, of origin) string {
+// manual returns the manual page in the language of man(7): the unchanged help of each command. cobra's package for man pages would slow
+// each start, including that of our hooks.
+func manual(root *cobra.Command, of buildOrigin) string {
 	roff := strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "~", `\(ti`, "^", `\(ha`, "…", "...")
 	day, _, _ := strings.Cut(of.date, "T")
 	var b strings.Builder
@@ -35,34 +35,34 @@ func manual(root *cobra.Command, of origin) string {
 		}
 		fmt.Fprintf(&b, ".SH %s\n.nf\n", roff.Replace(strings.ToUpper(cmd.CommandPath())))
 		for line := range strings.Lines(strings.TrimSpace(helpText(cmd, 72))) {
-			b.WriteString(`\&` + roff.Replace(line)) // a dot at its beginning is no macro
+			b.WriteString(`\&` + roff.Replace(line)) // a leading dot is not a macro
 		}
 		b.WriteString("\n.fi\n")
 	}
 	return b.String()
 }
 
-// versionWord is the command that prints the version, and a flag that does.
-const versionWord = "version"
+// versionName is the name of the command that prints the version, and of the flag.
+const versionName = "version"
 
 // versionCommand is the command that prints what --version does.
 func versionCommand() subcommand {
 	return subcommand{Command: &cobra.Command{
-		Use: versionWord, Args: cobra.NoArgs, Short: "Print the version, as --version does",
-	}, run: func(c *call) int {
+		Use: versionName, Args: cobra.NoArgs, Short: "Print the version, as --version does",
+	}, run: func(c *invocation) int {
 		_, err := fmt.Fprintln(c.stdout, built())
 		return c.printed(err)
 	}}
 }
 
-// noting passes on what is written, and keeps the first error.
-type noting struct {
+// errWriter passes writes on, and keeps the first error.
+type errWriter struct {
 	to  io.Writer
 	err error
 }
 
 // Write implements io.Writer.
-func (n *noting) Write(p []byte) (int, error) {
+func (n *errWriter) Write(p []byte) (int, error) {
 	written, err := n.to.Write(p)
 	if n.err == nil {
 		n.err = err
@@ -70,9 +70,8 @@ func (n *noting) Write(p []byte) (int, error) {
 	return written, err
 }
 
-// printed is the exit code of a command that prints. A reader that has seen enough and has
-// gone ("| head") is no failure.
-func (c *call) printed(err error) int {
+// printed returns the exit code of a command that prints. A reader that has gone early ("| head") is not a failure.
+func (c *invocation) printed(err error) int {
 	if err == nil || readerHasGone(err) {
 		return exitOK
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// helps are what --help prints of each command, by its name; "" is for serving.
+// helps returns the output of --help of each command, by name; "" is for serving.
 func helps(t *testing.T) map[string]string {
 	names, texts := []string{""}, make(map[string]string)
 	for _, c := range commands() {

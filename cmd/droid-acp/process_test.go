@@ -23,11 +23,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience is what a test allows for what should take milliseconds.
+// patience is how long a test waits for what should take milliseconds.
 const patience = 20 * time.Second
 
-// agentProcess is the program as a process of its own, with a droid that is a
-// shell script around the demo's.
+// agentProcess is the program as a process, with a droid that is a shell script around the demo's.
 type agentProcess struct {
 	t       *testing.T
 	dir     string // the session's
@@ -42,8 +41,8 @@ type agentProcess struct {
 
 type agentLine = acptest.Message
 
-// startAgent starts the program. before is what droid, a script, does first; the
-// demo's droid is "$DROID". env replaces variables; one without "=" goes away.
+// startAgent starts the program. before is the beginning of droid, a script; the demo's droid is "$DROID". env replaces variables; one
+// without "=" is removed.
 func startAgent(t *testing.T, before string, env []string, args ...string) *agentProcess {
 	t.Helper()
 	return startUnder(t, nil, before, env, args...)
@@ -252,8 +251,8 @@ func TestLogFileIsAPipe(t *testing.T) {
 	require.NoError(t, file.Close())
 }
 
-// What droid writes to stderr, or to stdout by mistake, may be part of an answer:
-// the log tells how much there was, not what. The user is told why droid ended.
+// What droid writes to stderr, or to stdout by mistake, may be part of an answer: the log has its length, not its content. The user is
+// shown why droid ended.
 func TestLogHoldsNothingOfDroids(t *testing.T) {
 	t.Parallel()
 	a := startAgent(t, `echo 'STDERR-SECRET' >&2; echo '{"text":"STDOUT-SECRET", }'; echo STDOUT-SECRET`, nil, "--log-level", "debug", "--log-file", "log")
@@ -280,7 +279,7 @@ func TestLogHoldsNothingOfDroids(t *testing.T) {
 	require.Contains(t, string(log), `"bytes":13`)
 }
 
-// Of thousands of lines that are no messages a few are told, then their number.
+// Of thousands of invalid lines a few are logged, then their number.
 func TestNoiseIsToldInBrief(t *testing.T) {
 	t.Parallel()
 	a := startAgent(t, noise, nil, "--log-level", "debug", "--log-file", "log")
@@ -334,8 +333,8 @@ func TestInitializeNeedsNoHome(t *testing.T) {
 	}
 }
 
-// Who reads only the first lines ("| head") is told nothing. Here nobody reads at all, so
-// that it does not depend on who is faster.
+// A reader of the first lines only ("| head") gets no error message. Here nothing is read at all, so that the test does not depend on
+// timing.
 func TestReaderThatLeaves(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

@@ -26,17 +26,17 @@ import (
 	"droid-acp/internal/remote/transport"
 )
 
-// serverWord is the command that keeps agents.
-const serverWord = "serve"
+// serverName is the name of the command that keeps agents.
+const serverName = "serve"
 
-// serverEndTime is how long the agents of a server that ends may take to end politely.
+// serverEndTime is how long the agents of an ending server may take to end gracefully.
 const serverEndTime = 25 * time.Second
 
 // serverCommand is the command that keeps agents alive while editors come and go.
 func serverCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
-			Use: serverWord, Args: cobra.NoArgs, Short: "Keep agents while editors come and go (what --keep starts)",
+			Use: serverName, Args: cobra.NoArgs, Short: "Keep agents while editors come and go (what --keep starts)",
 			Long: "It listens on a Unix socket that only you can open, and runs agents for those who open sessions. What runs goes on when a client leaves, and the next one can join it. " +
 				"With --listen clients over the network can come, too, by ACP's remote transport at /acp, a WebSocket; they must know the token. The flags of an agent are for theirs. " +
 				"SIGHUP has the token and the certificate read again, for those who connect then, and ends nothing.\n\n" +
@@ -58,18 +58,18 @@ func serverCommand() subcommand {
 	}
 }
 
-// remote is what a server offers over TCP.
+// remote is a server's configuration for TCP.
 type remote struct {
 	address, tokenFile string
 	cert, key          string       // files, "" without TLS
 	listener           net.Listener // nil until it listens
 	options            transport.Options
-	tls                *tls.Config // nil without
+	tls                *tls.Config // nil without TLS
 	pair               atomic.Pointer[tls.Certificate]
 }
 
-// remote is what --listen and its flags ask for, nil where there is no --listen. The error says what is wrong with them.
-func (c *call) remote() (*remote, error) {
+// remote returns the configuration given by --listen and its flags, nil without --listen. The error says what is wrong with them.
+func (c *invocation) remote() (*remote, error) {
 	v := c.values
 	address, cert, key := v.String("listen"), v.String("tls-cert"), v.String("tls-key")
 	if address == "" {
@@ -92,7 +92,7 @@ func (c *call) remote() (*remote, error) {
 	}
 	r := &remote{address: address, tokenFile: v.String("token-file"), cert: cert, key: key, options: transport.Options{Origins: v.Strings("origin")}}
 	if loopback && cert == "" {
-		r.options.Hosts = []string{"localhost", "127.0.0.1", "::1"} // a page's own name may lead here (DNS rebinding)
+		r.options.Hosts = []string{"localhost", "127.0.0.1", "::1"} // a page's own name may resolve to this host (DNS rebinding)
 	}
 	if cert != "" {
 		pair, err := r.readPair()
@@ -107,7 +107,7 @@ func (c *call) remote() (*remote, error) {
 	return r, nil
 }
 
-// readPair reads the certificate and its key; it is nil without TLS.
+// readPair reads the certificate and its key; it returns nil without TLS.
 func (r *remote) readPair() (*tls.Certificate, error) {
 	if r.cert == "" {
 		return nil, nil
@@ -119,14 +119,13 @@ func (r *remote) readPair() (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// reload reads the token and the certificate again, for those who connect from now on to the handler. After an error
-// both are as they were.
+// reload reads the token and the certificate again, for new connections. After an error both are unchanged.
 func (r *remote) reload(h *transport.Handler) error {
 	pair, err := r.readPair()
 	if err != nil {
 		return err
 	}
-	token, err := keep.Token(r.tokenFile)
+	token, err := keep.LoadToken(r.tokenFile)
 	if err != nil {
 		return err
 	}
@@ -135,9 +134,9 @@ func (r *remote) reload(h *transport.Handler) error {
 	return nil
 }
 
-// listen takes the token and the address.
+// listen loads the token and listens on the address.
 func (r *remote) listen() (err error) {
-	if r.options.Token, err = keep.Token(r.tokenFile); err != nil {
+	if r.options.Token, err = keep.LoadToken(r.tokenFile); err != nil {
 		return err
 	}
 	if r.listener, err = net.Listen("tcp", r.address); err != nil {
@@ -146,7 +145,7 @@ func (r *remote) listen() (err error) {
 	return nil
 }
 
-func runServer(c *call) int {
+func runServer(c *invocation) int {
 	path, err := c.socket()
 	if err != nil {
 		return c.wrong(err)
@@ -158,13 +157,13 @@ func runServer(c *call) int {
 	return c.logged(func(log *zap.Logger) int { return c.keep(log, path, remote) })
 }
 
-// keep runs the server on the socket at path, and where remote says, nil for nowhere else.
-func (c *call) keep(log *zap.Logger, path string, remote *remote) int {
+// keep runs the server on the socket at path, and on the network if remote is not nil.
+func (c *invocation) keep(log *zap.Logger, path string, remote *remote) int {
 	limitMemory()
 	_ = os.Unsetenv(flags.EnvKeep) // its agents are kept already
 	listener, err := keep.Listen(c.leaving.ctx, path, log)
 	switch {
-	case errors.Is(err, keep.ErrRuns):
+	case errors.Is(err, keep.ErrRunning):
 		command := commandFor(path)
 		return c.failed(fmt.Errorf("%w; %s shows what it keeps, %s ends it", err, command("ps"), command("stop")))
 	case err != nil:
@@ -173,11 +172,11 @@ func (c *call) keep(log *zap.Logger, path string, remote *remote) int {
 	defer listener.Release()
 	s, err := c.newServer(listener, path, remote, log)
 	if err != nil {
-		_ = listener.Close() // nobody was served
+		_ = listener.Close() // no client was served
 		return c.failed(err)
 	}
-	defer s.words.close()
-	c.leaving.onHurry(s.kill)
+	defer s.stderr.close()
+	c.leaving.onForce(s.kill)
 	c.leaving.onHangup(func() {
 		if err := s.reload(); err != nil {
 			fmt.Fprintf(c.stderr, "droid-acp serve: %v; token and certificate stay as they were\n", err)
@@ -186,27 +185,27 @@ func (c *call) keep(log *zap.Logger, path string, remote *remote) int {
 	return s.run(c)
 }
 
-// server is what runs until nobody needs it.
+// server runs until it is no longer needed.
 type server struct {
-	hub      *serve.Server
-	words    *logWriter // of its agents
-	doors    []door
-	stop     chan struct{} // closed by the command stop
-	ended    chan struct{} // closed when all that it ran has ended
-	stopping func()        // closes stop
-	reload   func() error  // reads again what those over the network must know
-	log      *zap.Logger
+	hub       *serve.Server
+	stderr    *logWriter // of its agents
+	endpoints []endpoint
+	stop      chan struct{} // closed by the command stop
+	ended     chan struct{} // closed when everything that it ran has ended
+	stopping  func()        // closes stop
+	reload    func() error  // reads the token and the certificate again
+	log       *zap.Logger
 }
 
-// door is a way in.
-type door struct {
+// endpoint is one way to connect to the server.
+type endpoint struct {
 	listener net.Listener
 	http     *http.Server
 	acp      *transport.Handler
 }
 
-// newServer makes a server that takes nobody yet.
-func (c *call) newServer(socket net.Listener, path string, remote *remote, log *zap.Logger) (*server, error) {
+// newServer makes a server that accepts no connections yet.
+func (c *invocation) newServer(socket net.Listener, path string, remote *remote, log *zap.Logger) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -218,30 +217,30 @@ func (c *call) newServer(socket net.Listener, path string, remote *remote, log *
 	}
 	s := &server{stop: make(chan struct{}), ended: make(chan struct{}), reload: func() error { return nil }, log: log}
 	s.stopping = sync.OnceFunc(func() { close(s.stop) })
-	s.words = newLogWriter(c.stderr, func(n int) []byte {
+	s.stderr = newLogWriter(c.stderr, func(n int) []byte {
 		return fmt.Appendf(nil, "droid-acp serve: %d pieces of what agents wrote to stderr were lost here, because nobody read them in time\n", n)
 	})
-	place := sha256.Sum256([]byte(path)) // another server has journals of its own
+	place := sha256.Sum256([]byte(path)) // each server has its own journals
 	s.hub, err = serve.New(serve.Options{
-		Agent: servedAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
-		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Command: commandFor(path), Stderr: s.words, Log: log, Look: look, Compare: compare, Thread: threads(),
+		Agent: thisAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
+		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Command: commandFor(path), Stderr: s.stderr, Log: log, ServeQueries: serveQueries, Compare: compare, Thread: threads(),
 	})
 	if err != nil {
-		s.words.close()
+		s.stderr.close()
 		return nil, err
 	}
 	admin := http.NewServeMux()
 	local := s.handler(transport.Options{Local: true})
 	admin.Handle(transport.Path, local)
 	admin.Handle("/", keep.Admin(s.hub, s.end))
-	s.doors = append(s.doors, door{socket, transport.Server(admin, nil), local})
+	s.endpoints = append(s.endpoints, endpoint{socket, transport.Server(admin, nil), local})
 	if remote != nil {
 		far := s.handler(remote.options)
-		s.doors = append(s.doors, door{remote.listener, transport.Server(far, remote.tls), far})
+		s.endpoints = append(s.endpoints, endpoint{remote.listener, transport.Server(far, remote.tls), far})
 		s.reload = func() error {
 			err := remote.reload(far)
 			if err == nil {
-				log.Info("token and certificate were read again")
+				log.Info("reloaded token and certificate")
 			}
 			return err
 		}
@@ -254,26 +253,26 @@ func (c *call) newServer(socket net.Listener, path string, remote *remote, log *
 	return s, nil
 }
 
-// handler serves ACP to those who come by one way.
+// handler returns a handler that serves ACP on one endpoint.
 func (s *server) handler(o transport.Options) *transport.Handler {
 	o.Join = func(out serve.Outlet, client serve.ClientOptions) transport.Receiver { return s.hub.Join(out, client) }
 	o.Version, o.Log = version(), s.log
 	return transport.New(o)
 }
 
-// end is what the command stop asks for. It returns when all has ended.
+// end handles the command stop. It returns when everything has ended.
 func (s *server) end() {
 	s.stopping()
 	<-s.ended
 }
 
-// run serves until nobody needs it, and ends all that it runs.
-func (s *server) run(c *call) int {
+// run serves until the server is no longer needed, and ends everything that it runs.
+func (s *server) run(c *invocation) int {
 	ctx, cancel := context.WithCancel(c.leaving.ctx)
 	defer cancel()
-	broken := make(chan error, len(s.doors))
+	broken := make(chan error, len(s.endpoints))
 	var serving sync.WaitGroup
-	for _, d := range s.doors {
+	for _, d := range s.endpoints {
 		serving.Go(func() {
 			if err := d.serve(); !errors.Is(err, http.ErrServerClosed) {
 				broken <- err
@@ -293,7 +292,7 @@ func (s *server) run(c *call) int {
 	case <-ctx.Done():
 	case <-s.stop:
 	case <-idle:
-		s.log.Info("nothing was there for so long that the server ends")
+		s.log.Info("the server ends because it is unused")
 	case err := <-broken:
 		code = c.failed(err)
 	}
@@ -303,43 +302,43 @@ func (s *server) run(c *call) int {
 	return code
 }
 
-// kill ends all that it runs at once.
+// kill ends everything that the server runs at once.
 func (s *server) kill() {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
 	s.hub.Close(now)
 }
 
-func (d door) serve() error {
+func (d endpoint) serve() error {
 	if d.http.TLSConfig != nil {
 		return d.http.ServeTLS(d.listener, "", "")
 	}
 	return d.http.Serve(d.listener)
 }
 
-// close takes nobody more, ends what runs, politely for serverEndTime, and tells who asked for it.
+// close accepts no more connections, ends what runs, gracefully for serverEndTime, and answers the stop requests.
 func (s *server) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), serverEndTime)
 	defer cancel()
 	var shut sync.WaitGroup
-	for _, d := range s.doors {
-		_ = d.listener.Close() // it takes no more
+	for _, d := range s.endpoints {
+		_ = d.listener.Close() // it accepts no more
 	}
 	s.hub.Close(ctx)
-	for _, d := range s.doors {
+	for _, d := range s.endpoints {
 		d.acp.Close(ctx)
 	}
 	close(s.ended)
-	for _, d := range s.doors {
-		shut.Go(func() { _ = d.http.Shutdown(ctx) }) // who is still there has got its answer
+	for _, d := range s.endpoints {
+		shut.Go(func() { _ = d.http.Shutdown(ctx) }) // clients that are still connected have got their answers
 	}
 	shut.Wait()
 }
 
-// servedAgent is what serve and via know of the agent that this program is.
-func servedAgent() relay.Agent {
+// thisAgent describes this program as an agent, for serve and via.
+func thisAgent() relay.Agent {
 	return relay.Agent{
-		Name: "droid-acp", Knows: "droid", Activity: true, Client: protocol.ParseCapabilities,
-		Places: map[string]string{"_droid/state.result": "cwd", "_droid/export": "path", "_droid/export.result": "path"},
+		Name: "droid-acp", HistoryOwner: "droid", Activity: true, Client: protocol.ParseCapabilities,
+		PathFields: map[string]string{"_droid/state.result": "cwd", "_droid/export": "path", "_droid/export.result": "path"},
 	}
 }

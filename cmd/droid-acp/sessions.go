@@ -21,10 +21,10 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// noServer is what ps and stop say where no server runs.
+// noServer is the output of ps and stop if no server runs.
 const noServer = "No server runs, so no session is kept.\n"
 
-// psCommand is the command that shows what the user's server keeps.
+// psCommand is the command that shows the sessions of the user's server.
 func psCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
@@ -50,35 +50,35 @@ func stopCommand() subcommand {
 	}
 }
 
-func runPs(c *call) int {
+func runPs(c *invocation) int {
 	path, err := c.socket()
 	if err != nil {
 		return c.wrong(err)
 	}
-	status, err := clientOf(path).Status(c.leaving.ctx)
+	status, err := clientFor(path).Status(c.leaving.ctx)
 	switch {
-	case err != nil && !errors.Is(err, keep.ErrNobody):
+	case err != nil && !errors.Is(err, keep.ErrNotRunning):
 		return c.failed(err)
 	case c.values.Bool("json"):
 		if err != nil {
-			status.Sessions = []serve.SessionInfo{} // there are none, of the process 0
+			status.Sessions = []serve.SessionInfo{} // none, of the process 0
 		}
-		text, _ := json.MarshalIndent(status, "", "  ") // texts and numbers always encode
+		text, _ := json.MarshalIndent(status, "", "  ") // strings and numbers can always be encoded
 		return c.printed(c.print(visible.JSONLine(string(text)) + "\n"))
 	case err != nil:
 		return c.printed(c.print(noServer))
 	}
-	home, _ := os.UserHomeDir() // without one nothing is "~"
-	err = keep.Table(c.stdout, status, home, time.Now())
+	home, _ := os.UserHomeDir() // without one nothing is shown as "~"
+	err = keep.WriteTable(c.stdout, status, home, time.Now())
 	if err == nil {
 		err = c.print(otherProgram(status, commandFor(path)))
 	}
 	return c.printed(err)
 }
 
-// otherProgram says that the server is not the program that would start now.
+// otherProgram says that the server runs a program other than the one that would be started now.
 func otherProgram(s serve.Status, command relay.Command) string {
-	if which := otherThan(s); which != "" {
+	if which := programDifference(s); which != "" {
 		return "\n" + which + " " + stopsServer(command) + "\n"
 	}
 	return ""
@@ -88,7 +88,7 @@ func stopsServer(command relay.Command) string {
 	return command("stop") + " ends it and what it runs, and the next start takes the new one."
 }
 
-func otherThan(s serve.Status) string {
+func programDifference(s serve.Status) string {
 	switch {
 	case s.Version != version():
 		return "The server is droid-acp " + visible.Line(s.Version) + ", and this is " + version() + "."
@@ -98,46 +98,46 @@ func otherThan(s serve.Status) string {
 	return ""
 }
 
-// lookAtServer is what the doctor asks of the server of --keep.
-func lookAtServer(ctx context.Context) doctor.Kept {
+// checkServer is the doctor's check of the server of --keep.
+func checkServer(ctx context.Context) doctor.KeepStatus {
 	const without = "See to that, or do without --keep."
 	path, err := defaultSocket()
 	if err != nil {
-		return doctor.Kept{Found: sentence(err), ToDo: without}
+		return doctor.KeepStatus{Found: sentence(err), ToDo: without}
 	}
-	status, err := clientOf(path).Status(ctx)
+	status, err := clientFor(path).Status(ctx)
 	switch {
-	case errors.Is(err, keep.ErrNobody):
-		return doctor.Kept{Socket: path, Found: "No server runs; --keep starts one."}
+	case errors.Is(err, keep.ErrNotRunning):
+		return doctor.KeepStatus{Socket: path, Found: "No server runs; --keep starts one."}
 	case err != nil:
-		return doctor.Kept{Socket: path, Found: sentence(err), ToDo: without}
-	case otherThan(status) != "":
-		return doctor.Kept{Socket: path, Found: otherThan(status), ToDo: stopsServer(diagnosis.Command)}
+		return doctor.KeepStatus{Socket: path, Found: sentence(err), ToDo: without}
+	case programDifference(status) != "":
+		return doctor.KeepStatus{Socket: path, Found: programDifference(status), ToDo: stopsServer(diagnosis.Command)}
 	}
-	return doctor.Kept{Socket: path, Found: fmt.Sprintf("It runs (process %d), with %d sessions.", status.Process, len(status.Sessions))}
+	return doctor.KeepStatus{Socket: path, Found: fmt.Sprintf("It runs (process %d), with %d sessions.", status.Process, len(status.Sessions))}
 }
 
-// sentence is an error in a line of its own.
+// sentence returns an error as a sentence.
 func sentence(err error) string {
 	text := err.Error()
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-// print writes what is safe to show.
-func (c *call) print(text string) error {
+// print writes text that is safe to show.
+func (c *invocation) print(text string) error {
 	_, err := io.WriteString(c.stdout, text)
 	return err
 }
 
-func runStop(c *call) int {
+func runStop(c *invocation) int {
 	path, err := c.socket()
 	if err != nil {
 		return c.wrong(err)
 	}
-	client := clientOf(path)
+	client := clientFor(path)
 	ctx, end := c.leaving.ctx, client.Stop
 	if c.values.Bool("force") {
-		end = client.Force
+		end = client.ForceStop
 		if len(c.args) > 0 {
 			return c.wrong(errors.New("--force is for the server, so no SESSION goes with it"))
 		}
@@ -145,7 +145,7 @@ func runStop(c *call) int {
 	if len(c.args) == 0 {
 		err := end(ctx)
 		switch {
-		case errors.Is(err, keep.ErrNobody):
+		case errors.Is(err, keep.ErrNotRunning):
 			return c.printed(c.print(noServer))
 		case err != nil:
 			return c.failed(err)

@@ -14,7 +14,7 @@ import (
 // wedged is a droid that obeys neither the end of its input nor a signal.
 const wedged = `trap '' TERM INT HUP; $DROID; while :; do sleep 0.1; done`
 
-// Each of these signals ends the program in order; droid is told, not killed.
+// Each of these signals ends the program in order; droid is ended gracefully, not killed.
 func TestSignalsEndPolitely(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		t.Run(signal.String(), func(t *testing.T) {

@@ -65,8 +65,8 @@ Exit codes:
 	}
 }
 
-// runSmoke runs prompts against the agent in this process.
-func runSmoke(c *call) int {
+// runSmoke runs prompts with the agent in this process.
+func runSmoke(c *invocation) int {
 	options, err := smokeOptions(c)
 	if err != nil {
 		return c.wrong(err)
@@ -74,14 +74,14 @@ func runSmoke(c *call) int {
 	return c.logged(func(log *zap.Logger) int { return c.smoke(log, options) })
 }
 
-func (c *call) smoke(log *zap.Logger, options smoke.Options) int {
+func (c *invocation) smoke(log *zap.Logger, options smoke.Options) int {
 
 	timeout := c.values.Duration("timeout")
 	ctx, cancel := context.WithTimeoutCause(c.leaving.ctx, timeout, &smoke.TimeoutError{After: timeout})
 	defer cancel()
-	trusted, sessions := keeper(c.values.String(flags.Trust)), sessionStore(os.Getenv, log)
+	trusted, sessions := trustStore(c.values.String(flags.Trust)), sessionStore(os.Getenv, log)
 	if c.values.Bool("demo") {
-		trusted, sessions = nil, nil // the scripted droid runs nothing of a project, and keeps nothing
+		trusted, sessions = nil, nil // the scripted droid runs nothing of a project, and stores nothing
 	}
 	agent := adapter.New(adapter.Config{
 		Config: opening.Config{
@@ -99,9 +99,9 @@ func (c *call) smoke(log *zap.Logger, options smoke.Options) int {
 		Release: releaseOf,
 		Shell:   c.values.Bool(flags.Shell), Version: version(), Log: log,
 	})
-	c.leaving.onHurry(agent.Kill)
+	c.leaving.onForce(agent.Kill)
 	options.Log = log
-	out := &noting{to: c.stdout}
+	out := &errWriter{to: c.stdout}
 	result := converse(ctx, agent, out, options)
 	if result.Outcome != smoke.Passed {
 		fmt.Fprintf(c.stderr, "droid-acp smoke: %s: %s\n", result.Outcome, result.Reason)
@@ -113,8 +113,8 @@ func (c *call) smoke(log *zap.Logger, options smoke.Options) int {
 	return code
 }
 
-// writeResult writes the files that were asked for, and returns the exit code.
-func writeResult(c *call, result *smoke.Result) int {
+// writeResult writes the requested files, and returns the exit code.
+func writeResult(c *invocation, result *smoke.Result) int {
 	for _, file := range []struct {
 		path   string
 		render func() ([]byte, error)
@@ -134,15 +134,14 @@ func writeResult(c *call, result *smoke.Result) int {
 	return result.ExitCode
 }
 
-// converse runs the agent and the client on two pipes until the prompts have
-// ended, and returns when the agent and its droid have, too.
+// converse runs the agent and the client on two pipes until the prompts have ended, and returns when the agent and its droid have, too.
 func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smoke.Options) (result *smoke.Result) {
-	_ = between(func(in io.Reader, out io.Writer) error { return agent.Serve(ctx, in, out) }, // what went wrong stands in the result
+	_ = connectPipes(func(in io.Reader, out io.Writer) error { return agent.Serve(ctx, in, out) }, // the result contains the error
 		func(in io.Reader, out io.Writer) { result = smoke.Run(ctx, in, out, stdout, o) })
 	return result
 }
 
-func smokeOptions(c *call) (o smoke.Options, err error) {
+func smokeOptions(c *invocation) (o smoke.Options, err error) {
 	v := c.values
 	o = smoke.Options{Mode: v.String(flags.Mode), Model: v.String(flags.Model), Effort: v.String(flags.Effort), Allow: smoke.Policy(v.String("permissions")), JSON: v.Bool("json"), Colour: colours(c.stdout)}
 	if v.Bool("demo") && o.Mode == "" {
@@ -167,7 +166,7 @@ func smokeOptions(c *call) (o smoke.Options, err error) {
 	return o, err
 }
 
-// sameFile reports whether two paths lead to one file, also if it is not there yet.
+// sameFile reports whether two paths lead to one file, which may not exist yet.
 func sameFile(a, b string) bool {
 	if a == "" || b == "" {
 		return false
@@ -182,7 +181,7 @@ func sameFile(a, b string) bool {
 	return errOne == nil && errTwo == nil && os.SameFile(one, two) && filepath.Base(a) == filepath.Base(b)
 }
 
-// directory is the absolute path of a directory, which must be there.
+// directory returns the absolute path of a directory, which must exist.
 func directory(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -196,11 +195,10 @@ func directory(path string) (string, error) {
 	return path, nil
 }
 
-// maxPrompts bounds the files of prompts and of a schema, in bytes.
+// maxPrompts limits the size of a file of prompts and of a schema, in bytes.
 const maxPrompts = 10 << 20
 
-// promptsOf are the prompts of the file, or the one of the command line. The last one
-// also has the expectations of the flags.
+// promptsOf returns the prompts in the file, or the one on the command line. The last one also has the expectations of the flags.
 func promptsOf(v flags.Values, text string) (prompts []smoke.Prompt, err error) {
 	path := v.String("prompts")
 	switch {
@@ -262,8 +260,8 @@ func readBounded(path string) ([]byte, error) {
 	return text, err
 }
 
-// locateDroid is the command of droid: the real one, or this program as the scripted one.
-func (c *call) locateDroid() (droid.Command, error) {
+// locateDroid returns the command that runs droid: the real one, or this program as the scripted one.
+func (c *invocation) locateDroid() (droid.Command, error) {
 	if !c.values.Bool("demo") {
 		path, err := c.findDroid()
 		return droid.Command{Path: path}, err

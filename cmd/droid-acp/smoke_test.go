@@ -67,7 +67,7 @@ func scripted(d *fakedroid.Droid, p fakedroid.Prompt) error {
 	return d.Say("", "You said "+text)
 }
 
-// signs are what no screen may get.
+// signs are characters that must not reach a screen.
 const signs = "\x1b[2K\x1b]0;title\a\u202e\u009b1A\xff"
 
 // TestSmokeIsSafeToShow: each way out, whatever the model, droid's errors and the command

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// heedsColours: a terminal does.
-func heedsColours(uintptr) bool { return true }
+// supportsColours returns true: terminals on Unix do.
+func supportsColours(uintptr) bool { return true }
 
-// readerHasGone: a write failed because nobody reads the pipe or the socket any more.
+// readerHasGone reports whether a write failed because the other end of the pipe or socket is closed.
 func readerHasGone(err error) bool { return errors.Is(err, unix.EPIPE) }

@@ -6,9 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// heedsColours has a console heed the sequences that colours are written with; one of
-// before Windows 10 does not.
-func heedsColours(fd uintptr) bool {
+// supportsColours makes a console interpret colour sequences; one before Windows 10 does not.
+func supportsColours(fd uintptr) bool {
 	console := windows.Handle(fd)
 	var mode uint32
 	if windows.GetConsoleMode(console, &mode) != nil {
@@ -17,7 +16,7 @@ func heedsColours(fd uintptr) bool {
 	return windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
 }
 
-// readerHasGone: a write failed because nobody reads the pipe any more.
+// readerHasGone reports whether a write failed because the other end of the pipe is closed.
 func readerHasGone(err error) bool {
 	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
 }

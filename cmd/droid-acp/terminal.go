@@ -12,9 +12,8 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// sayByHand tells who has started the program in a terminal, and not by an editor, what
-// it is.
-func sayByHand(stderr io.Writer) {
+// printUsageHint explains the program to a user who has started it in a terminal instead of by an editor.
+func printUsageHint(stderr io.Writer) {
 	self := "droid-acp"
 	if typed := os.Args[0]; typed != filepath.Base(typed) {
 		self = paths.ShellQuote(typed) // it may not be in the PATH
@@ -39,21 +38,20 @@ func onTerminal(stream any) bool {
 	return withFd(stream, func(fd uintptr) bool { return term.IsTerminal(int(fd)) })
 }
 
-// colours reports whether what is written to w may be in colours: on a terminal that
-// knows them, unless the user does not want any (https://no-color.org).
+// colours reports whether output to w may be coloured: on a terminal that supports it, unless the user disables it (https://no-color.org).
 func colours(w io.Writer) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && withFd(w, func(fd uintptr) bool {
-		return term.IsTerminal(int(fd)) && heedsColours(fd)
+		return term.IsTerminal(int(fd)) && supportsColours(fd)
 	})
 }
 
-// withFd hands f the descriptor of a file; of what is none it returns false.
+// withFd calls f with the descriptor of a file; for anything else it returns false.
 func withFd(w any, f func(fd uintptr) bool) (ok bool) {
 	file, isFile := w.(*os.File)
 	if !isFile {
 		return false
 	}
-	conn, err := file.SyscallConn() // unlike Fd it leaves the mode of the file as it is
+	conn, err := file.SyscallConn() // unlike Fd it does not change the mode of the file
 	if err != nil {
 		return false
 	}
@@ -61,13 +59,13 @@ func withFd(w any, f func(fd uintptr) bool) (ok bool) {
 	return err == nil && ok
 }
 
-// columns is how wide what is written to w may be, 0 where that is not known.
+// columns returns the width of w, 0 if unknown.
 func columns(w io.Writer) (n int) {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil {
 		return n
 	}
 	withFd(w, func(fd uintptr) bool {
-		n, _, _ = term.GetSize(int(fd)) // 0 is the answer where it is no terminal
+		n, _, _ = term.GetSize(int(fd)) // 0 if it is not a terminal
 		return true
 	})
 	return n

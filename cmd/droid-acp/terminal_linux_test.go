@@ -53,11 +53,11 @@ func atTerminalOf(t *testing.T, program string, env []string, text string, args 
 	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// endOfInput is what a person types to end the input: Ctrl-D.
+// endOfInput is the key that ends the input: Ctrl-D.
 const endOfInput = "\x04"
 
-// Who starts the program in a terminal is told what it is, and it serves as ever. A terminal
-// of 80 columns breaks none of the words.
+// A user who starts the program in a terminal is shown an explanation, and it serves as usual. A terminal of 80 columns breaks no line of
+// it.
 func TestStartedByHand(t *testing.T) {
 	got := atTerminal(t, nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`+"\n"+endOfInput)
 	require.Equal(t, exitOK, got.code, got.stderr)

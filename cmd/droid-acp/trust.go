@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/workspace/trust"
 )
 
-// trustCommand is the command that shows what a project brings to run, and says yes to it.
+// trustCommand is the command that shows what a project brings to run, and allows it.
 func trustCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
@@ -30,12 +30,12 @@ func trustCommand() subcommand {
 	}
 }
 
-func runTrust(c *call) int {
-	dir, err := directory(cmp.Or(strings.Join(c.args, ""), ".")) // of which there is one at most
+func runTrust(c *invocation) int {
+	dir, err := directory(cmp.Or(strings.Join(c.args, ""), ".")) // there is at most one
 	if err != nil {
 		return c.wrong(err)
 	}
-	known := keeper(string(trust.Ask))
+	known := trustStore(string(trust.Ask))
 	say := func(code int, format string, args ...any) int {
 		_, err := fmt.Fprintf(visible.NewWriter(c.stdout), format, args...)
 		if notShown := c.printed(err); notShown != exitOK {

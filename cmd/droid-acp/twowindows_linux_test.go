@@ -90,7 +90,7 @@ func (w *window) ask(text, more string) (id string) {
 	return fmt.Sprintf(`"id":%d,"result"`, w.next)
 }
 
-// said is what the agent has said from a line on.
+// said returns what the agent has sent from a line on.
 func (w *window) said(from int) string {
 	var b strings.Builder
 	for _, raw := range w.saw[from:] {
@@ -118,7 +118,7 @@ func (w *window) untilSaid(text string) {
 	}
 }
 
-// answerTo runs a command and returns what was said meanwhile.
+// answerTo runs a command and returns what was sent during it.
 func (w *window) answerTo(command string) string {
 	w.t.Helper()
 	from := len(w.saw)
@@ -228,7 +228,7 @@ func TestWindowJoinsWhileASubagentAsks(t *testing.T) {
 	}
 }
 
-// TestDroidDiesWhileASubagentAsks: the question is taken back in both windows, no call stays open, and who has prompted is told once.
+// The question is withdrawn in both windows, no call stays open, and the window that prompted gets one error.
 func TestDroidDiesWhileASubagentAsks(t *testing.T) {
 	t.Parallel()
 	one, two := twoWindows(t, nil)
@@ -246,7 +246,7 @@ func TestDroidDiesWhileASubagentAsks(t *testing.T) {
 	}
 }
 
-// TestAgentDiesWhileASubagentAsks: the question is taken back in both windows, and who has prompted is told once.
+// The question is withdrawn in both windows, and the window that prompted gets one error.
 func TestAgentDiesWhileASubagentAsks(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"delegate", "leave"} {
@@ -275,8 +275,8 @@ func TestAgentDiesWhileASubagentAsks(t *testing.T) {
 	}
 }
 
-// TestListsInTwoWindows: what one window takes back or switches the other finds so at its next look; of two at once one is
-// told that there is nothing any more.
+// What one window takes back or switches is visible in the other's next list; of two that do so at once, one is told that nothing is left
+// to do.
 func TestListsInTwoWindows(t *testing.T) {
 	t.Parallel()
 	one, two := twoWindows(t, map[string]string{

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// What the linker sets in a release; it overrides the build info.
+// Values set by the linker in a release; they override the build info.
 var (
 	Version string // "1.2.3"
-	Commit  string // the commit's full hash, with "-modified" when files differed from it
+	Commit  string // the commit's full hash, with "-modified" if files differed from it
 	Date    string // the commit's time, RFC 3339
 )
 
-// origin is which source the program was built from.
-type origin struct {
+// buildOrigin describes the source that the program was built from.
+type buildOrigin struct {
 	version string
 	commit  string // "" if unknown
 	date    string // "" if unknown
 }
 
-// builtFrom is the origin by what the linker set, and else by what Go wrote into the
-// program: the version of the module, and the commit when it was built in a clone.
-func builtFrom(linked origin, info *debug.BuildInfo) origin {
+// builtFrom returns the origin from the linker's values, otherwise from Go's build info: the version of the module, and the commit if it
+// was built in a clone.
+func builtFrom(linked buildOrigin, info *debug.BuildInfo) buildOrigin {
 	if info == nil {
 		info = &debug.BuildInfo{}
 	}
@@ -53,9 +53,8 @@ func builtFrom(linked origin, info *debug.BuildInfo) origin {
 	return o
 }
 
-// String is what --version prints: the version, then what is known of the commit, Go
-// and the system.
-func (o origin) String() string {
+// String returns the output of --version: the version, then what is known of the commit, Go and the system.
+func (o buildOrigin) String() string {
 	var about []string
 	if o.commit != "" {
 		commit, modified := strings.CutSuffix(o.commit, "-modified")
@@ -72,11 +71,11 @@ func (o origin) String() string {
 	return "droid-acp " + o.version + " (" + strings.Join(about, ", ") + ")"
 }
 
-// built is the origin of this program.
-func built() origin {
+// built returns the origin of this program.
+func built() buildOrigin {
 	info, _ := debug.ReadBuildInfo()
-	return builtFrom(origin{Version, Commit, Date}, info)
+	return builtFrom(buildOrigin{Version, Commit, Date}, info)
 }
 
-// version is the one that clients are told.
+// version returns the version as sent to clients.
 func version() string { return built().version }

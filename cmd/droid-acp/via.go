@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/remote/via"
 )
 
-// viaCommand is the command that an editor starts in place of an agent that runs elsewhere.
+// viaCommand is the command that an editor starts instead of an agent that runs elsewhere.
 func viaCommand() subcommand {
 	c := subcommand{
 		Command: &cobra.Command{
@@ -37,7 +37,7 @@ func viaCommand() subcommand {
 		},
 		run: runVia,
 	}
-	c.Flags().SetInterspersed(false) // the flags behind COMMAND are its own
+	c.Flags().SetInterspersed(false) // flags after COMMAND are its own
 	return c
 }
 
@@ -48,8 +48,8 @@ func needsCommand(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-func runVia(c *call) int {
-	home, _ := os.UserHomeDir() // without one a ~ is no path
+func runVia(c *invocation) int {
+	home, _ := os.UserHomeDir() // without one a "~" is not a path
 	maps, err := via.ReadMaps(c.values.Strings("map"), home)
 	if err != nil {
 		return c.wrong(err)
@@ -61,20 +61,20 @@ func runVia(c *call) int {
 	return c.logged(func(log *zap.Logger) int { return c.via(log, maps, binary) })
 }
 
-// via passes messages on. The program binary is copied to the far side first, "" for none.
-func (c *call) via(log *zap.Logger, maps via.Maps, binary string) int {
+// via passes messages on. It first copies the program binary to the far side, "" for none.
+func (c *invocation) via(log *zap.Logger, maps via.Maps, binary string) int {
 	limitMemory()
-	runtime.GOMAXPROCS(1) // it copies lines; to wake other processors for that costs half as much again
+	runtime.GOMAXPROCS(1) // it only copies lines; waking other processors for that costs half as much again
 	words := newLogWriter(c.stderr, func(n int) []byte {
 		return fmt.Appendf(nil, "droid-acp via: %d pieces of what the far side wrote to stderr were lost here, because nobody read them in time\n", n)
 	})
 	relay := via.New(via.Options{
-		Command: c.args, Maps: maps, In: c.stdin, Out: c.stdout, Stderr: words, Agent: servedAgent(), Copy: binary, FarTerminals: c.values.Bool("far-terminals"), ByHand: onTerminal(c.stdin), Version: version(), Log: log,
-		Shown: func(client protocol.ClientCapabilities, method string, e *jsonrpc.Error) *jsonrpc.Error {
+		Command: c.args, Maps: maps, In: c.stdin, Out: c.stdout, Stderr: words, Agent: thisAgent(), Copy: binary, FarTerminals: c.values.Bool("far-terminals"), Interactive: onTerminal(c.stdin), Version: version(), Log: log,
+		AdaptError: func(client protocol.ClientCapabilities, method string, e *jsonrpc.Error) *jsonrpc.Error {
 			return acperr.For(client, method == "session/prompt", e)
 		},
 	})
-	c.leaving.onHurry(relay.Kill)
+	c.leaving.onForce(relay.Kill)
 	err := relay.Run(c.leaving.ctx)
 	words.close()
 	ended, is := errors.AsType[*via.Failure](err)
@@ -84,15 +84,15 @@ func (c *call) via(log *zap.Logger, maps via.Maps, binary string) int {
 	return c.failed(err)
 }
 
-// copied is the droid-acp that is to be copied to the far side, "" for none.
-func (c *call) copied() (string, error) {
+// copied returns the droid-acp program that is to be copied to the far side, "" for none.
+func (c *invocation) copied() (string, error) {
 	binary := c.values.String("binary")
 	switch {
 	case c.values.Bool("copy") && binary == "":
 		self, err := os.Executable()
-		return self, errors.Join(err, via.CheckCopy(servedAgent().Name, c.args))
+		return self, errors.Join(err, via.CheckCopy(thisAgent().Name, c.args))
 	case c.values.Bool("copy"):
-		return binary, via.CheckCopy(servedAgent().Name, c.args)
+		return binary, via.CheckCopy(thisAgent().Name, c.args)
 	case binary != "":
 		return "", errors.New("--binary is what --copy copies, and --copy is not there")
 	}

@@ -9,7 +9,7 @@ import (
 	"droid-acp/internal/droid/diagnosis"
 )
 
-// Each wrong call of via is told with what is right.
+// Each wrong call of via is reported with the right usage.
 func TestViaUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"via":                        "droid-acp: via needs the command that runs the agent, such as ssh HOST droid-acp",

@@ -110,8 +110,8 @@ func TestActivityWithoutATurn(t *testing.T) {
 			runs := &leftRun{}
 			e := beginNamed(t, "zed", asServer, func(n int) (*droid.Client, error) {
 				client := fakeDroid(toolFor("serve", serve), fakedroid.WithVersion(fakedroid.V0225))
-				client.PlayChildren(runs.Runs)
-				client.PlayLeft(func(int) (droid.Left, error) { return nil, fmt.Errorf("no such process") })
+				client.StubChildren(runs.Runs)
+				client.StubBackground(func(int) (droid.BackgroundCommand, error) { return nil, fmt.Errorf("no such process") })
 				return client, nil
 			})
 			e.run("serve")

@@ -25,7 +25,7 @@ func TestBackgroundCommandEndsTold(t *testing.T) {
 				f := newFleet(t, v, toolFor("serve", serve))
 				e := begin(t, func(n int) (*droid.Client, error) {
 					client, err := f.start(n)
-					client.PlayChildren(func() bool { return n <= 2 })
+					client.StubChildren(func() bool { return n <= 2 })
 					return client, err
 				})
 				require.Equal(t, "end_turn", e.run("serve"))
@@ -103,8 +103,8 @@ func beginLeaving(t *testing.T, capabilities string) leaving {
 	f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), toolFor("serve", serve))
 	l.editor = beginNamed(t, "zed", capabilities, func(n int) (*droid.Client, error) {
 		client, err := f.start(n)
-		client.PlayChildren(l.Runs)
-		client.PlayLeft(func(id int) (droid.Left, error) {
+		client.StubChildren(l.Runs)
+		client.StubBackground(func(id int) (droid.BackgroundCommand, error) {
 			if id != 554 || n > 1 {
 				return nil, nil
 			}

@@ -18,9 +18,9 @@ const lookTime = 2 * time.Second
 // refreshCommands looks for commands and skills that have been written since droid was started. A droid that does not
 // see them is replaced, where droid has no prompt and nothing would be lost with it.
 func (s *Session) refreshCommands(ctx context.Context, noPrompt func() bool) {
-	client, project, _, err := s.lookAtProject(ctx)
-	stale := err == nil && client != nil && client.MissesTexts(project.Layer)
-	if stale && noPrompt() && s.load == nil && !s.calls.wanted() && !s.questions.IsOpen() && s.droidRests() {
+	client, _, facts, err := s.lookAtProject(ctx)
+	stale := err == nil && client != nil && facts.MissesTexts && facts.Rests
+	if stale && noPrompt() && s.load == nil && s.prompts.RPC.Holder() == nil && !s.questions.IsOpen() {
 		s.endDroid(replaced, "a command or a skill has changed")
 		if _, _, err := s.awaitDroid(ctx, 1); err != nil {
 			return // the next prompt tells why

@@ -77,6 +77,10 @@ func (s *Session) apply(events []quirks.Event) {
 			s.readToEnd(s.fileCalls.Defer(ev), stops.ID)
 			continue
 		}
+		if asks, is := ev.(quirks.SubagentAsks); is && !s.ended {
+			s.readToEnd(s.fileCalls.Defer(ev), asks.ID)
+			continue
+		}
 		if failed := s.show.TakeUnexplained(ev); len(failed) > 0 && !s.ended {
 			s.explain(failed, s.fileCalls.Defer(ev))
 			continue

@@ -88,16 +88,17 @@ type rewindPointsResult struct {
 // numberedPoint is a prompt, with the NUMBER by which "/rewind NUMBER" goes back to
 // before it.
 type numberedPoint struct {
-	Number    int    `json:"number"`
-	MessageID string `json:"messageId"`
-	Text      string `json:"text"`
+	Number    int      `json:"number"`
+	MessageID string   `json:"messageId"`
+	Text      string   `json:"text"`
+	Files     []string `json:"files"` // that droid has edited since
 }
 
 func rewindPointsExtension(ctx context.Context, s *Session, _ noParams) (rewindPointsResult, *jsonrpc.Error) {
 	history, err := s.history(ctx)
 	points := []numberedPoint{}
 	for i, p := range RewindPoints(history) {
-		points = append(points, numberedPoint{i + 1, p.MessageID, p.Text})
+		points = append(points, numberedPoint{i + 1, p.MessageID, p.Text, editedFiles(history, p.MessageID, s.cwd)})
 	}
 	return rewindPointsResult{points}, err
 }

@@ -17,6 +17,7 @@ func (a *Agent) extensions() map[string]wire.Handler {
 		"_droid/messages":            extension(a, messagesExtension),
 		"_droid/last_assistant_text": extension(a, lastTextExtension),
 		"_droid/rewind_points":       extension(a, rewindPointsExtension),
+		"_droid/rewind":              extension(a, rewindExtension),
 		"_droid/commands":            extension(a, commandsExtension),
 		"_droid/models":              extension(a, modelsExtension),
 		"_droid/set_auto_compaction": extension(a, autoCompactionExtension),

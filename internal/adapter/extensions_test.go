@@ -38,13 +38,14 @@ func TestExtensions(t *testing.T) {
 			"_droid/messages":            `"role":"assistant"`,
 			"_droid/last_assistant_text": `{"text":"hi there"}`,
 			"_droid/rewind_points":       `"text":"hello"`,
+			"_droid/rewind":              `"files":[]`,
 			"_droid/commands":            `"name":"export"`,
 			"_droid/models":              `"currentModelId":"custom:Fake-0"`,
 			"_droid/export":              `.html"`,
 		}
 		file := dir + "/" + strings.ReplaceAll(t.Name(), "/", "-") + ".html"
 		for name := range documented {
-			answer := e.call(name, fmt.Sprintf(`{"sessionId":%q,"enabled":false,"path":%q}`, e.session, file))
+			answer := e.call(name, fmt.Sprintf(`{"sessionId":%q,"enabled":false,"path":%q,"messageId":%q,"dryRun":true}`, e.session, file, e.pointOf("hello")))
 			if name == "_droid/set_auto_compaction" && strings.Contains(t.Name(), string(fakedroid.V099)) { // ignores it
 				require.NotNil(t, answer.Error)
 				require.Contains(t, answer.Error.Message, "did not change automatic compaction")

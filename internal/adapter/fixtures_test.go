@@ -34,15 +34,16 @@ var update = flag.Bool("update", false, "rewrite the acp.golden sections of test
 // The goldens are what Zed is sent, and those lines that a client of which nothing is known
 // is sent in other words.
 const (
-	acpGolden   = "acp.golden"
-	plainGolden = "acp.plain.golden"
+	acpGolden       = "acp.golden"
+	plainGolden     = "acp.plain.golden"
+	subagentsGolden = "acp.subagents.golden" // what Zed would be sent if it declared subagents, where there are some
 )
 
 // deafTurn is the one recording that no ACP conversation leads to.
 const deafTurn = "two_turns_at_once_0.99"
 
 // TestFixtures replays recorded droids and compares what the editor sees with
-// the fixture's golden. `go test ./internal/adapter -update` rewrites it.
+// the fixture's goldens.
 func TestFixtures(t *testing.T) {
 	all, err := fixture.LoadAll("../../testdata/fixtures")
 	require.NoError(t, err)
@@ -55,6 +56,14 @@ func TestFixtures(t *testing.T) {
 			var got, plain string
 			synctest.Test(t, func(t *testing.T) { got = replayed(t, c, `"clientCapabilities":{},`+asZed) })
 			synctest.Test(t, func(t *testing.T) { plain = replayed(t, c, `"clientCapabilities":{}`) })
+			if strings.Contains(c.Name, "subagent") {
+				var shown string
+				synctest.Test(t, func(t *testing.T) { shown = replayed(t, c, `"clientCapabilities":{"subagents":{}},`+asZed) })
+				if *update {
+					require.NoError(t, c.SetGolden(subagentsGolden, shown))
+				}
+				require.Equal(t, c.Golden(subagentsGolden), shown)
+			}
 			require.NoError(t, readsWell(got))
 			require.NoError(t, readsWell(plain))
 			if plain = without(plain, got); *update {
@@ -62,8 +71,8 @@ func TestFixtures(t *testing.T) {
 				require.NoError(t, c.SetGolden(plainGolden, plain))
 				return
 			}
-			require.Equal(t, c.Golden(acpGolden), got)
-			require.Equal(t, c.Golden(plainGolden), plain)
+			require.NoError(t, c.CompareGolden(acpGolden, got))
+			require.NoError(t, c.CompareGolden(plainGolden, plain))
 		})
 	}
 }
@@ -89,13 +98,23 @@ func replayed(t *testing.T, c *fixture.Conversation, client string) string {
 		}
 		return fakeDroid(fakedroid.Replay(acknowledged(c.Steps))), nil
 	})
-	e.agent.cfg.Store = storeWith(t, c.SessionFiles())
+	files, rest := untilAnswered(c, strings.Contains(client, "subagents"))
+	e.agent.cfg.Store = storeWith(t, files)
 	e.agent.cfg.Defaults.FollowUp = options.Steer // recorded clients send prompts at once
 	if script.plan != "" && strings.Contains(client, asZed) {
 		client = `"clientCapabilities":` + formClient + `,"clientInfo":{"name":"agent-shell"}` // whose fields have several lines
 	}
 	require.Nil(t, e.call("initialize", `{"protocolVersion":1,`+client+`}`).Error)
 	e.ask, e.onForm, script.end = script.answer, script.fill, e.done
+	if len(rest) > 0 {
+		e.ask = func(p permission) string {
+			for id, lines := range rest {
+				appendTo(t, e.agent.cfg.Store, id, lines)
+			}
+			rest = nil
+			return script.answer(p)
+		}
+	}
 	for _, step := range c.Steps {
 		if step.Dir != fixture.ToDroid {
 			continue
@@ -110,6 +129,28 @@ func replayed(t *testing.T, c *fixture.Conversation, client string) string {
 	e.close()
 	lines := readable(inOrder(e.received()[1:]), c) // without the result of initialize
 	return strings.ReplaceAll(lines, diagnosis.Program(), "droid-acp")
+}
+
+// untilAnswered parts the files of subagents that ask: what a call gave stands there when the user has answered.
+func untilAnswered(c *fixture.Conversation, parts bool) (files, rest map[string][]byte) {
+	files, rest = c.SessionFiles(), map[string][]byte{}
+	asks := slices.ContainsFunc(c.Steps, func(s fixture.Step) bool { return bytes.Contains(s.Msg, []byte("associatedSessionIds")) })
+	for id, lines := range files {
+		if at := bytes.Index(lines, []byte(`"tool_result"`)); parts && asks && at >= 0 {
+			at = bytes.LastIndexByte(lines[:at], '\n') + 1
+			files[id], rest[id] = lines[:at:at], lines[at:]
+		}
+	}
+	return files, rest
+}
+
+// appendTo adds lines to the file of a session in a store of storeWith.
+func appendTo(t *testing.T, s *store.Store, id string, lines []byte) {
+	path, err := s.File(id)
+	require.NoError(t, err)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, append(text, lines...), 0o600))
 }
 
 // storeWith is a store that has these files of sessions, by their ids.

@@ -30,17 +30,30 @@ func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
+	point, odd := a.client.ForkPoint(p.Meta)
+	if odd != nil {
+		return nil, acperr.InvalidParams("%v", odd)
+	}
 	s, ids, err := a.openOf(c.Context, place)
 	if err != nil {
 		return nil, err
 	}
-	if s == nil {
-		return a.forkStored(c, w, ids)
+	id := ""
+	switch {
+	case s != nil && point == nil:
+		id, err = s.fork(c.Context, place.Release)
+	case s != nil:
+		id, err = s.forkAt(c.Context, place.Release, *point)
+	case point != nil:
+		id, err = a.copyStoredAt(c.Context, ids[len(ids)-1], w.CWD, *point)
 	}
-	w = w.Following(*s.systemPrompt.Load())
-	id, err := s.fork(c.Context, place.Release)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case id == "":
+		return a.forkStored(c, w, ids)
+	case s != nil:
+		w = w.Following(*s.systemPrompt.Load())
 	}
 	client, info, failure := a.opener.Launch(c.Context, w.CWD, w.Servers, a.opener.Added(c.Context, id, w.Instructions), opening.Open{ID: id, Messages: 1, CWD: w.CWD})
 	if failure != nil {
@@ -133,22 +146,22 @@ func (s *Session) copyHere(ctx context.Context) (id string, err *jsonrpc.Error) 
 		return "", err
 	}
 	defer release()
-	var call droidCall
-	for call.next(s.Context, s, 1) {
+	failed := s.withDroid(s.Context, 1, func(client *droid.Client, _ *stream.SessionInfo) (err error) {
 		s.unlocked(s.Context, func(sctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
 			defer cancel()
 			defer context.AfterFunc(sctx, cancel)()
-			id, call.err = call.client.Fork(ctx)
-			call.err = opening.OutOfTime(ctx, call.err)
+			id, err = client.Fork(ctx)
+			err = opening.OutOfTime(ctx, err)
 		})
-	}
-	if why := whyNoDroid(call.err); why != nil {
+		return err
+	})
+	if why := whyNoDroid(failed); why != nil {
 		return "", why
 	}
-	s.backFromCopy(s.Context, call.err)
-	if call.err != nil {
-		return "", acperr.NotDone(acperr.Copying, call.err)
+	s.backFromCopy(s.Context, failed)
+	if failed != nil {
+		return "", acperr.NotDone(acperr.Copying, failed)
 	}
 	return id, nil
 }
@@ -202,7 +215,6 @@ func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (a
 // takeUpCopy has a copy begin to work that a process has just opened. ids are those of the thread that it is a copy of.
 func (a *Agent) takeUpCopy(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, ids []string) (any, *jsonrpc.Error) {
 	followUp := a.copyOptions(c.Context, ids, info.SessionID)
-	s := a.takeUp(client, info, w)
-	s.useFollowUp(followUp)
+	s := a.takeUp(c.Context, client, info, w, func(s *Session) { s.useFollowUp(followUp) })
 	return a.begin(c, s, s.sessionResult(), w.Notices)
 }

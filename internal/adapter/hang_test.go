@@ -42,6 +42,10 @@ var hangTests = map[files.CallName]func(d *disk, stored string){
 	"Store.SystemPrompt": func(d *disk, stored string) {
 		d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[],"_meta":{"systemPrompt":{"append":"x"}}}`, stored, d.new))
 	},
+	"Store.Settings": func(d *disk, stored string) {
+		d.request("session/options", fmt.Sprintf(`{"sessionId":%q,"cwd":%q}`, stored, d.new))
+	},
+	"DirState":          func(d *disk, _ string) { d.request("session/options", fmt.Sprintf(`{"cwd":%q}`, d.new)) },
 	"Store.Title":       func(d *disk, _ string) { d.prompt("/compact") },
 	"Store.Link":        func(d *disk, _ string) { d.prompt("/compact") },
 	"Store.Summary":     func(d *disk, _ string) { d.prompt("/compact") },

@@ -39,6 +39,7 @@ var methodsWithSession = map[string]string{
 	"_droid/messages":            `{"sessionId":%s}`,
 	"_droid/last_assistant_text": `{"sessionId":%s}`,
 	"_droid/rewind_points":       `{"sessionId":%s}`,
+	"_droid/rewind":              `{"sessionId":%s,"messageId":"m"}`,
 	"_droid/commands":            `{"sessionId":%s}`,
 	"_droid/models":              `{"sessionId":%s}`,
 	"_droid/set_auto_compaction": `{"sessionId":%s,"enabled":true}`,

@@ -61,7 +61,7 @@ func (a *Agent) initialize(c *wire.Call) (any, *jsonrpc.Error) {
 	logClient(a.log, params.Info)
 
 	meta := steeringMeta()
-	if air := client.Air(); air != nil {
+	if air := client.AirAnswer(); air != nil {
 		meta["jetbrains"] = air
 	}
 	return protocol.InitializeResult{

@@ -89,7 +89,7 @@ func TestSpareDoesNotStay(t *testing.T) {
 			clients = append(clients, fakeDroid(says("hi")))
 			return clients[len(clients)-1], nil
 		})
-		time.Sleep(droid.SpareTime - time.Second)
+		time.Sleep(droid.PrewarmTime - time.Second)
 		require.Len(t, clients, 1)
 		require.Nil(t, clients[0].ExitError(), "it waits for the session")
 		time.Sleep(2 * time.Second)
@@ -98,7 +98,7 @@ func TestSpareDoesNotStay(t *testing.T) {
 		e.beginSession()
 		require.Len(t, clients, 2)
 		require.Equal(t, "end_turn", e.run("go"))
-		time.Sleep(2 * droid.SpareTime)
+		time.Sleep(2 * droid.PrewarmTime)
 		synctest.Wait()
 		require.Nil(t, clients[1].ExitError(), "a session's process is no spare")
 	})

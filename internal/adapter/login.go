@@ -66,7 +66,7 @@ func (a *Agent) announce(title, text string) {
 // lets the user log in to an MCP server, is kept for now.
 func (s *Session) renewIdle() {
 	client := s.proc.Client()
-	if client == nil || s.ended || !s.prompts.Idle() || s.calls.wanted() || s.questions.IsOpen() {
+	if client == nil || s.ended || !s.prompts.Idle() || s.questions.IsOpen() {
 		return
 	}
 	if s.mustRenew(client) {

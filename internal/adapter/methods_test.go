@@ -14,6 +14,7 @@ import (
 // outside are methods that this agent has and the schema has not, besides those of extensions.
 var outside = map[string]string{
 	methodSetModel:          "clients that know models and no config options call it",
+	methodOptions:           "unstable since schema 1.32, which is newer than the copy",
 	methodStopTask:          "as claude-agent-acp and codex-acp have it",
 	protocol.SteeringMethod: "as claude-agent-acp and codex-acp have it",
 }

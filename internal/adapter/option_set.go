@@ -167,15 +167,14 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 		return failure
 	}
 	defer release()
-	var call droidCall
 	var patch stream.SettingsPatch
 	var refused error
-	for call.next(s.Context, s, 1) {
-		patch, refused = s.options.Patch(call.client.Version(), id, value)
-		call.err = s.changeSettings(ctx, call.client, patch)
-	}
+	err := s.withDroid(s.Context, 1, func(client *droid.Client, _ *stream.SessionInfo) error {
+		patch, refused = s.options.Patch(client.Version(), id, value)
+		return s.changeSettings(ctx, client, patch)
+	})
 	heard := s.syncEvents(ctx) // settings_updated comes before the reply: heed has it in s.options now
-	switch why := cmp.Or(whyNoDroid(call.err), heard); {
+	switch why := cmp.Or(whyNoDroid(err), heard); {
 	case why != nil:
 		return why
 	case refused != nil:
@@ -184,7 +183,7 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 		s.options.Chosen(id)
 		return nil
 	}
-	return settled(&s.options, id, value, call.err)
+	return settled(&s.options, id, value, err)
 }
 
 // settled says whether droid did what it was asked: err is its answer to the request,
@@ -222,17 +221,16 @@ func (s *Session) setAutoCompaction(ctx context.Context, on bool) *jsonrpc.Error
 		return failure
 	}
 	defer release()
-	var call droidCall
-	for call.next(s.Context, s, 1) {
-		call.err = s.changeSettings(ctx, call.client, stream.SettingsPatch{AutoCompaction: &on})
-	}
+	err := s.withDroid(s.Context, 1, func(client *droid.Client, _ *stream.SessionInfo) error {
+		return s.changeSettings(ctx, client, stream.SettingsPatch{AutoCompaction: &on})
+	})
 	heard := s.syncEvents(ctx) // settings_updated comes before the reply
 	got := s.options.Settings().AutoCompaction
-	switch why := cmp.Or(whyNoDroid(call.err), heard); {
+	switch why := cmp.Or(whyNoDroid(err), heard); {
 	case why != nil:
 		return why
-	case call.err != nil:
-		return acperr.NotSet("auto_compaction", "automatic compaction", settingsTime, call.err)
+	case err != nil:
+		return acperr.NotSet("auto_compaction", "automatic compaction", settingsTime, err)
 	case got == nil || *got != on:
 		return acperr.Internal("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.Lacks(stream.SwitchesAutoCompaction))
 	}
@@ -262,7 +260,7 @@ func (a *Agent) setModel(c *wire.Call) (any, *jsonrpc.Error) {
 // The editor believes it from then on.
 func (s *Session) sessionResult() protocol.SessionResult {
 	s.out.Told(s.options.Updates()...)
-	return protocol.SessionResult{Modes: s.options.Modes(), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
+	return protocol.SessionResult{Modes: s.agent.client.Modes(s.options.Modes()), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
 }
 
 // checkDefaults notes for the user which defaults droid did not take, and which models the project asks for. A droid that
@@ -273,7 +271,7 @@ func (s *Session) checkDefaults() {
 		return
 	}
 	notices, again := s.options.Untaken(s.agent.cfg.Defaults, !s.proc.Has(stream.TakesAutonomyMode))
-	s.out.AddNotices(append(notices, s.options.Wanted(s.proc.Client().WantedModels())...)...)
+	s.out.AddNotices(append(notices, s.options.Wanted(s.proc.Client().ProjectModels())...)...)
 	if again == "" {
 		return
 	}

@@ -33,10 +33,14 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 		return
 	}
 	var p *render.Permission
+	session, view := s.asker(ev)
 	decision := render.Decision{Option: stream.OptionCancel}
 	q := s.questions.Open(ev.RequestID, func(outcome telling.Outcome) {
 		if p != nil {
-			s.update(p.After...)
+			s.updateIn(session, p.After...)
+			if !p.Refused {
+				s.subagentAsks(session, -1)
+			}
 		}
 		switch outcome {
 		case telling.Stands:
@@ -46,13 +50,19 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 		}
 	})
 	defer q.Close()
-	q.Beside = ev.Subagent != ""
+	q.Beside, q.Session = ev.Subagent != "", session
 	if s.awaitHearing(ctx, q) != telling.Stands {
 		return
 	}
-	p = s.show.Permission(ev, files, render.PermissionContext{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
+	if session != "" {
+		ev.Subagent = "" // its session says it
+	}
+	p = view.Permission(ev, files, render.PermissionContext{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
-	s.update(p.Before...)
+	if !p.Refused {
+		s.subagentAsks(session, +1)
+	}
+	s.updateIn(session, p.Before...)
 	if !p.Refused && q.Run(ctx, s.out, p) == telling.Stands {
 		decision = r.prepared(ctx, p.Decision()) // the request stays open meanwhile, so that a cancel still refuses it
 	}

@@ -6,6 +6,7 @@ import (
 
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/commands"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/render"
@@ -107,15 +108,14 @@ func (s *Session) inItsMode(ctx context.Context) *jsonrpc.Error {
 		return failure
 	}
 	defer release()
-	var call droidCall
-	for call.next(ctx, s, 1) {
-		call.err = s.changeSettings(s.Context, call.client, stream.ModeSettings(call.client.Version(), mode))
-	}
+	err := s.withDroid(ctx, 1, func(client *droid.Client, _ *stream.SessionInfo) error {
+		return s.changeSettings(s.Context, client, stream.ModeSettings(client.Version(), mode))
+	})
 	_ = s.syncEvents(s.Context) // settings_updated comes before the reply
-	if why := whyNoDroid(call.err); why != nil || s.options.Owed() == "" {
+	if why := whyNoDroid(err); why != nil || s.options.Owed() == "" {
 		return why
 	}
-	return acperr.ModeLost(mode.Title(), s.options.Mode().Title(), call.err)
+	return acperr.ModeLost(mode.Title(), s.options.Mode().Title(), err)
 }
 
 // lookAtLinks looks which of the files that a prompt links are there now: the turn before may have

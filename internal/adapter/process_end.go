@@ -84,7 +84,7 @@ func (s *Session) droidGone() {
 		s.async(func(context.Context) { endLeft(left) })
 	}
 	s.proc.Died(err)
-	s.prompts.ProcessExited(client.Took(), acperr.Died{Exit: err})
+	s.prompts.ProcessExited(client.LastAccepted(), acperr.Died{Exit: err})
 	defer func() { s.prompts.OutputRead(acperr.Died{Exit: err}) }() // also after a panic: prompts wait for it
 	s.endWork()
 }
@@ -114,7 +114,7 @@ func (s *Session) park(now time.Time) {
 	client := s.proc.Client()
 	switch {
 	case !s.proc.ParkDue(now):
-	case client == nil || s.calls.wanted() || !s.prompts.Idle() || s.questions.IsOpen():
+	case client == nil || !s.prompts.Idle() || s.questions.IsOpen():
 		// It rests no more; the end of the prompt or load sets a new time.
 	case !s.droidRests():
 		s.proc.Rest(now, parkRetry)

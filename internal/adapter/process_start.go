@@ -147,6 +147,7 @@ func (s *Session) restoreSettings(ctx context.Context, before options.Before) {
 // adopt makes client the session's process. Its events are read from now on.
 func (s *Session) adopt(client *droid.Client) {
 	s.proc.Adopt(client, s.show.ToolIDs())
+	s.adoptSubagents()
 	client.Notify(s.loop.wake)
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
@@ -183,35 +184,20 @@ func whyNoDroid(err error) *jsonrpc.Error {
 	return nil
 }
 
-// droidCall is one of the calls to droid that wait for each other; who makes it holds needCalls. A droid that dies may
-// not have heard it, so the next one gets it, once:
-//
-//	var call droidCall
-//	for call.next(ctx, s, limit) {
-//		call.err = … // ask call.client, unlocked
-//	}
-type droidCall struct {
-	client *droid.Client       // that is to be asked, nil when there is none
-	info   *stream.SessionInfo // what it said where it was started just now, else nil
-	err    error               // what came of the call, or a noDroid
-	tries  int
-}
-
-// next returns when there is a droid to ask, and reports false when the call was made or there is none. limit is how
-// many messages a droid is asked for that has to be started.
-func (c *droidCall) next(ctx context.Context, s *Session, limit int) bool {
-	switch {
-	case c.tries > 0 && !diesOf(c.err), c.tries > 1:
-		return false
-	case c.tries > 0 && s.proc.Client() == c.client:
-		s.noteEnding() // its events come first
+// withDroid has f ask the session's droid, which is started if necessary and then loads up to limit messages: started is what it said, nil
+// if it was running before. The caller has taken lockRPC. If droid dies, it may not have heard f's call, so f is called once more, for the
+// next droid. The error is f's, or a noDroid.
+func (s *Session) withDroid(ctx context.Context, limit int, f func(client *droid.Client, started *stream.SessionInfo) error) error {
+	for again := false; ; again = true {
+		client, started, failure := s.awaitDroid(ctx, limit)
+		if failure != nil {
+			return &noDroid{failure}
+		}
+		if err := f(client, started); again || !diesOf(err) {
+			return err
+		}
+		if s.proc.Client() == client {
+			s.noteEnding() // its events come first
+		}
 	}
-	c.tries++
-	client, info, failure := s.awaitDroid(ctx, limit)
-	if failure != nil {
-		*c = droidCall{err: &noDroid{failure}, tries: c.tries}
-		return false
-	}
-	c.client, c.info, c.err = client, info, nil
-	return true
 }

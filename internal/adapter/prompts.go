@@ -50,6 +50,8 @@ type userPrompt struct {
 	giveUp    context.CancelFunc // ends its preparation; see begin
 	cancelled bool               // it has ended as cancelled
 	responded bool               // it has its response
+	failureID string             // of what reportFailure has sent
+	failures  int                // how often it has
 	failed    *jsonrpc.Error     // the error that the user was told in a Notice, because this client shows none well
 
 	used stream.TokenUsage // by droid's turns for it, set before it is answered
@@ -124,6 +126,7 @@ func (p *userPrompt) submit(place *ticket) (err *jsonrpc.Error) {
 // said before it.
 func (p *userPrompt) answer(stop acp.StopReason, err *jsonrpc.Error) {
 	s := p.s
+	p.reportError(err)
 	switch {
 	case !p.began.IsZero():
 		logTurn(s.log, p.began, stop, err)

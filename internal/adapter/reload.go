@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/turns"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/quirks"
@@ -36,12 +37,24 @@ type reload struct {
 	instructed *instructions.Instructions
 	cwd        string
 
-	turn   *turns.Change // its turn among what is asked of the session, nil before that has come
-	moved  bool          // the thread goes on in what another window made of it
-	opened bool          // droid has opened the session for it
-	shows  bool          // its history is being shown
-	kept   bool          // it was cancelled, and the session stays, as others wait for it; set before it is answered
+	phase loadPhase
+	ctx   context.Context // ends when the load is over
+	stop  context.CancelFunc
+	turn  *turns.Change // its turn among what is asked of the session, nil before that has come
+	moved bool          // the thread goes on in what another window made of it
+	kept  bool          // it was cancelled, and the session stays, as others wait for it; set before it is answered
 }
+
+// loadPhase is the progress of a load. Session.load is the load that is in one of the phases between the first and the last.
+type loadPhase int
+
+const (
+	loadQueued  loadPhase = iota // waits for its turn, or was refused
+	loadRunning                  // waits for droid, which is to load the session
+	loadShowing                  // droid has loaded the session, and its history is being shown
+	loadLoaded                   // droid has loaded the session
+	loadOver                     // has its response; droid may still be loading the session
+)
 
 // answer says what came of a load. Only the first time counts.
 func (r *reload) answer(result protocol.SessionResult, err *jsonrpc.Error) {
@@ -57,7 +70,10 @@ func (r *reload) answer(result protocol.SessionResult, err *jsonrpc.Error) {
 func (r *reload) refuse(err *jsonrpc.Error) { r.answer(protocol.SessionResult{}, err) }
 
 // showsHistory reports whether the history of a load is being shown.
-func (s *Session) showsHistory() bool { return s.load != nil && s.load.shows }
+func (s *Session) showsHistory() bool { return s.load != nil && s.load.phase == loadShowing }
+
+// isShown reports whether the editor knows the session as it is: it has been opened, and no load is under way.
+func (s *Session) isShown() bool { return s.out.Opened() && s.load == nil }
 
 // loadSession opens a stored session and replays its history.
 func (a *Agent) loadSession(c *wire.Call) (any, *jsonrpc.Error) { return a.reopen(c, true) }
@@ -117,70 +133,76 @@ func (r *reload) begin(ordered func(), followUp string) (err *jsonrpc.Error) {
 	return nil
 }
 
-// run loads the session. A session that works on a prompt is not loaded, since that would disturb the
-// prompt. A load is over when it has its response.
+// run loads the session.
 func (r *reload) run(ctx context.Context) {
 	defer r.refuse(acperr.Lost()) // where this panics
-	s := r.s
-	if err := s.takesNothing(); err != nil {
+	if err := r.awaitTurn(r.call.Context); err != nil {
 		r.refuse(err)
 		return
+	}
+	r.end(r.perform(ctx))
+}
+
+// awaitTurn waits for the load's turn, until ctx ends. A session that works on a prompt is not loaded, since that would disturb the prompt.
+func (r *reload) awaitTurn(ctx context.Context) (err *jsonrpc.Error) {
+	s := r.s
+	if err = s.takesNothing(); err != nil {
+		return err
 	}
 	if s.prompts.Busy() {
-		r.refuse(acperr.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
-		return
+		return acperr.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session")
 	}
-	turn, err := s.awaitTurn(r.call.Context, turns.Session)
-	if err != nil {
-		r.refuse(err)
-		return
+	if r.turn, err = s.awaitTurn(ctx, turns.Session); err != nil {
+		return err
 	}
-	r.turn = turn
-	s.load = r
+	r.phase, s.load = loadRunning, r
+	r.ctx, r.stop = context.WithCancel(s.Context)
+	return nil
+}
+
+// perform does what the load asks for, until it is over. It is over when it has its response: a cancel or a panic may end it at each wait.
+func (r *reload) perform(ctx context.Context) *jsonrpc.Error {
+	s := r.s
 	if !r.replay {
 		s.out.Hold() // also where the session is open already
 	}
 	// A process that is being started may have other MCP servers and was asked for less
 	// history; one that changes its settings must not be replaced.
-	if err := s.waitFor(s.Context, "a load", needStart, needCalls); err != nil {
-		r.end(err)
-		return
-	}
-	if s.load != r {
-		return // it was cancelled while it waited
+	if err := s.waitFor(r.ctx, "a load", needStart, needCalls); err != nil {
+		return err
 	}
 	info, summary, err := r.load(ctx)
-	if (err != nil || s.load != r) && s.out.Opened() {
+	over := r.phase == loadOver
+	if (err != nil || over) && s.out.Opened() {
 		r.revert()
 	}
 	switch {
-	case s.load != r: // a panic ended it, or the user
-		if r.kept {
-			r.openedForOthers(err)
-		}
-		return
-	case err != nil:
-		if err.Code == acperr.CodeNoSession {
-			err = acperr.UnknownSession(r.SessionID)
-		}
-		r.end(err)
-		return
+	case over && r.kept:
+		r.openedForOthers(err)
+		return nil
+	case err != nil && err.Code == acperr.CodeNoSession:
+		return acperr.UnknownSession(r.SessionID)
+	case err != nil || over:
+		return err
 	}
-	r.opened = true
+	r.phase = loadLoaded
 	// From now on the editor knows the session by the id that it asked for. It begins anew: it is told
 	// everything again.
 	s.out.SetID(r.SessionID)
 	s.out.Reset()
-	if r.replay {
+	if !r.replay {
+		s.announceSubagents()
+	} else {
 		s.out.Release()
-		if !r.showsAll(ctx, info, summary) {
-			return // it has its answer
+		if err := r.showAll(ctx, info, summary); err != nil {
+			return err
 		}
 	}
+	s.setFirst(ctx, r.First)
 	// All that a load tells comes before its response (the conformance kit's ACP-LOAD-002): the
 	// commands and the use of the context window, too.
 	s.updateUsage()
-	r.end(s.waitFor(s.Context, "a load", needAnswers))
+	return s.waitFor(r.ctx, "a load", needAnswers)
 }
 
 // load has droid load the session, in the process that it has or in a new one: what a cancelled turn had said
@@ -231,9 +253,9 @@ func (r *reload) revert() {
 	}
 }
 
-// showsAll shows what droid told, as fast as the editor reads, so that a long history does not fill the outbox. No prompt
-// runs meanwhile. It reports false where the load ended before.
-func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary string) bool {
+// showAll shows what droid told, as fast as the editor reads, so that a long history does not fill the outbox. No prompt
+// runs meanwhile.
+func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary string) *jsonrpc.Error {
 	s := r.s
 	if summary != "" {
 		s.notify(summary + "\n\nThat is a summary of what was said before, in place of which the model has it. `/fork before` makes " +
@@ -241,34 +263,25 @@ func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary
 	}
 	s.findBackground(ctx, info.Messages)
 	if quirks.EndsWithOpenCalls(info.Messages) { // it may go on elsewhere
-		if err := s.waitFor(s.Context, "a load", needOthers); err != nil {
-			r.end(err)
+		if err := s.waitFor(r.ctx, "a load", needOthers); err != nil {
+			return err
 		}
 	}
-	if s.load != r {
-		return false
+	if r.ctx.Err() != nil {
+		return acperr.Cancelled()
 	}
 	others, _ := s.storeLock.Others()
-	s.loseSubagentCalls()
+	replay := r.replaysSubagents()
+	if replay == nil {
+		s.loseSubagentCalls()
+	}
 	history := quirks.History(info.Messages)
 	lacks := notShown(info, others && quirks.MarkElsewhere(history))
 	info.Messages = nil // the events have all that is shown
-	r.shows = true
-	defer func() { r.shows = false }()
+	r.phase = loadShowing
 	for i, ev := range history {
-		for room := s.out.Full(); room != nil && s.load == r && r.call.Context.Err() == nil; room = s.out.Full() {
-			s.unlockedAs(r.call.Context, "a load", needRoom, func(ctx context.Context) {
-				select {
-				case <-room:
-				case <-ctx.Done():
-				}
-			})
-		}
-		if r.call.Context.Err() != nil {
-			r.cancel()
-		}
-		if s.load != r {
-			return false
+		if !r.awaitRoom(r.ctx) {
+			return acperr.Cancelled()
 		}
 		history[i] = nil // it is not kept until all are shown
 		if end, is := ev.(quirks.SubagentEnded); is && end.Reason == "" && s.proc.Norm().SubagentRunning(end.ID) {
@@ -278,13 +291,34 @@ func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary
 			continue // droid's own turn goes on with it
 		}
 		s.update(s.show.History(s.moment(), ev)...)
+		if !replay.behind(r.ctx, ev) {
+			return acperr.Cancelled()
+		}
 	}
+	r.phase = loadLoaded
 	s.proc.Norm().Reserve(s.show.ToolIDs()...)
 	for _, words := range lacks {
 		s.notify(words)
 	}
 	s.updateTitle(info.Title)
-	return true
+	return nil
+}
+
+// awaitRoom waits until the editor reads on. It reports whether the load, whose context is ctx, goes on.
+func (r *reload) awaitRoom(ctx context.Context) bool {
+	s := r.s
+	for room := s.out.Full(); room != nil && ctx.Err() == nil; room = s.out.Full() {
+		s.unlockedAs(ctx, "a load", needRoom, func(ctx context.Context) {
+			select {
+			case <-room:
+			case <-ctx.Done():
+			}
+		})
+	}
+	if r.call.Context.Err() != nil {
+		r.cancel()
+	}
+	return ctx.Err() == nil
 }
 
 // notShown says, in words for the user, what droid has of a conversation and its history does not show. elsewhere is whether calls
@@ -305,25 +339,26 @@ func notShown(info *stream.SessionInfo, elsewhere bool) (lacks []string) {
 // movedOn is told where the thread goes on in what the editor does not show.
 const movedOn = "In another window this conversation was compacted or rewound, and this thread goes on in what became of it. Load it again to see that."
 
-// end answers the load that runs, and ends it.
+// end answers a load and ends it, unless it is over. Each load whose turn has come ends here.
 func (r *reload) end(err *jsonrpc.Error) {
-	s := r.s
-	if s.load != r {
+	s, before := r.s, r.phase
+	if before == loadQueued || before == loadOver {
 		return
 	}
-	s.load = nil
-	defer r.over() // also where this panics
+	r.phase, s.load = loadOver, nil
+	r.stop()
+	defer func() { // also where this panics
+		s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
+		s.prompts.FinishChange(r.turn, nil)
+	}()
+	if r.moved && s.out.Opened() && (err != nil || !r.replay) {
+		s.out.AddNotices(movedOn)
+	}
 	if err == nil {
-		if r.moved && !r.replay && s.out.Opened() {
-			s.out.AddNotices(movedOn)
-		}
 		result := s.sessionResult()
 		s.answerOpening(r.call, result)
 		r.answer(result, nil)
 		return
-	}
-	if r.moved && s.out.Opened() {
-		s.out.AddNotices(movedOn)
 	}
 	notOpened := !s.out.Opened() && !r.kept
 	if notOpened {
@@ -340,27 +375,15 @@ func (r *reload) end(err *jsonrpc.Error) {
 		r.neverOpened(acperr.InvalidRequest("the session was not opened, since its load was cancelled; load it again"))
 	case notOpened:
 		r.neverOpened(err)
-	case r.opened:
+	case before != loadRunning:
 		r.openedForOthers(nil)
 	}
 }
 
-// over ends a load that has its response, and what waits for it goes on.
-func (r *reload) over() {
-	s := r.s
-	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
-	s.prompts.FinishChange(r.turn, nil)
-}
-
-// cancel ends a load that the user has taken back, however far it is. If it was to open
-// the session, and prompts or other requests wait behind it, the session is opened for them
-// all the same.
+// cancel ends a load that the user has taken back, if its turn has come; while it waits for that, the same cancel ends the wait. If it was
+// to open the session, and prompts or other requests wait behind it, the session is opened for them all the same.
 func (r *reload) cancel() {
-	s := r.s
-	switch {
-	case r.turn == nil: // it was refused, or waits for its turn, which the same cancel ends
-	case s.load != r: // it has its answer
-	default:
+	if s := r.s; s.load == r {
 		r.kept = s.prompts.Queued() || s.prompts.Changing() > 1
 		r.end(acperr.Cancelled())
 	}
@@ -423,29 +446,32 @@ func (s *Session) loadInCall(ctx context.Context, limit int, asked acperr.Work) 
 	if err := s.renewStale(s.Context); err != nil {
 		return nil, err
 	}
-	var call droidCall
-	var loaded *stream.SessionInfo
-	for call.next(s.Context, s, limit) {
-		if call.info != nil { // the one before had gone while the load waited
-			return call.info, nil
+	var loader *droid.Client
+	var loaded, started *stream.SessionInfo
+	err := s.withDroid(s.Context, limit, func(client *droid.Client, info *stream.SessionInfo) (err error) {
+		if loader, started = client, info; started != nil { // the one before had gone while the load waited
+			return nil
 		}
 		servers := s.servers.List()
-		if call.client.TakesRuntime() {
+		if client.TakesRuntime() {
 			servers = nil // it has them
 		}
 		load := s.openStored(limit, s.markLoading(ctx))
 		s.unlocked(ctx, func(ctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
-			if loaded, call.err = s.agent.opener.OpenIn(ctx, call.client, servers, load); call.err != nil && context.Cause(ctx) == errLoadHangs {
-				call.err = errLoadHangs
+			if loaded, err = s.agent.opener.OpenIn(ctx, client, servers, load); err != nil && context.Cause(ctx) == errLoadHangs {
+				err = errLoadHangs
 			}
 		})
-	}
-	switch why := whyNoDroid(call.err); {
+		return err
+	})
+	switch why := whyNoDroid(err); {
 	case why != nil:
 		return nil, why
-	case call.err == nil:
+	case started != nil:
+		return started, nil
+	case err == nil:
 		before := s.options.Before()
 		_ = s.syncEvents(ctx)
 		s.opened(loaded)
@@ -454,13 +480,13 @@ func (s *Session) loadInCall(ctx context.Context, limit int, asked acperr.Work) 
 			s.lookInTurn() // droid has read the project's settings again (0.99, 0.215)
 		}
 		return loaded, nil
-	case call.err == errLoadHangs && s.proc.Client() == call.client:
+	case err == errLoadHangs && s.proc.Client() == loader:
 		s.endDroid(replaced, "it hangs while it loads the session")
 		_, info, err := s.awaitDroid(s.Context, limit)
 		return info, err
 	}
 	s.notLoading()
-	return nil, acperr.NotLoaded(asked, s.out.Session(), call.err, s.prompts.GaveUp())
+	return nil, acperr.NotLoaded(asked, s.out.Session(), err, s.prompts.GaveUp())
 }
 
 // loadWhole returns the whole conversation. droid tells it only while no turn

@@ -45,8 +45,9 @@ type RewindPlan struct {
 	w        rewinding
 	to       RewindPoint
 	next     store.Successor
-	named    int // how often the user had named the thread
-	files    []rewoundFile
+	named    int                  // how often the user had named the thread
+	all      []render.RewoundFile // the files that droid has edited since
+	files    []rewoundFile        // those of them that change
 	done     rewound
 	switches bool // droid goes over to the new session by itself
 }
@@ -65,23 +66,28 @@ func (s *Session) PlanRewind(ctx context.Context, info *stream.SessionInfo, to R
 		return nil, failed(notRewound, err)
 	}
 	p.switches = p.w.client.Version().Has(stream.GoesOverAfterRewind)
-	ends := !p.switches && s.proc.Background()
-	if !ends && len(p.files) == 0 {
-		return p, nil
+	for _, f := range p.files {
+		p.all = append(p.all, f.RewoundFile)
 	}
-	named := make([]render.RewoundFile, len(p.files))
-	for i, f := range p.files {
-		named[i] = f.RewoundFile
-	}
-	if p.Question = s.show.RewindQuestion(named, ends); p.Question == nil { // nobody can be asked
-		p.files = slices.DeleteFunc(p.files, func(f rewoundFile) bool {
-			if f.MayLoseChanges() {
-				p.done.unasked = append(p.done.unasked, f.Path)
-			}
-			return f.MayLoseChanges()
-		})
+	if ends := p.endsBackground(); ends || len(p.files) > 0 {
+		if p.Question = s.show.RewindQuestion(p.all, ends); p.Question == nil { // nobody can be asked
+			p.leaveUnsafe()
+		}
 	}
 	return p, nil
+}
+
+// endsBackground reports whether the rewind ends commands that droid runs in the background.
+func (p *RewindPlan) endsBackground() bool { return !p.switches && p.w.s.proc.Background() }
+
+// leaveUnsafe takes files that may have changes of the user's out of the plan.
+func (p *RewindPlan) leaveUnsafe() {
+	p.files = slices.DeleteFunc(p.files, func(f rewoundFile) bool {
+		if f.MayLoseChanges() {
+			p.done.unasked = append(p.done.unasked, f.Path)
+		}
+		return f.MayLoseChanges()
+	})
 }
 
 // Rewind goes back as planned, and returns what became of the files. The thread goes on in another session.

@@ -208,6 +208,19 @@ func editsFrom(messages []stream.Message, from, cwd string) (edits []fileEdit) {
 	return edits
 }
 
+// editedFiles returns the files that droid has edited from a message on, each once.
+func editedFiles(messages []stream.Message, from, cwd string) []string {
+	edited := []string{}
+	for _, e := range editsFrom(messages, from, cwd) {
+		for _, path := range e.files {
+			if !slices.Contains(edited, path) {
+				edited = append(edited, path)
+			}
+		}
+	}
+	return edited
+}
+
 // sinceEdits reports what became of a file since the first of these edits. It compares texts alone: each edit must have found what the edit
 // before it left, and the disk must have what the last one left. taken are the files as the edits found them.
 func sinceEdits(path, cwd string, taken []store.Snapshot, edits []fileEdit, disk render.File) render.EditStatus {

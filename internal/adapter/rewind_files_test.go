@@ -114,7 +114,7 @@ func rewindRoom(t *testing.T, inEditor, creates bool, client string) (*filesRoom
 	t.Helper()
 	s := &snapshots{dir: filepath.Join(t.TempDir(), ".factory")}
 	r := filesAgent(t, fakedroid.V0225, func(r *filesRoom) {
-		r.o.MindsTimes = client == "agent-shell"
+		r.o.ChecksTimes = client == "agent-shell"
 		r.o.Delay = func() time.Duration { return time.Minute } // it has nothing from a look at the disk
 		r.extra = append(r.extra, fakedroid.WithAnswer("droid.get_rewind_info", s.info), fakedroid.WithAnswer("droid.execute_rewind", s.execute))
 	})

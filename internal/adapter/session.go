@@ -54,9 +54,8 @@ type Session struct {
 	servers    mcp.Servers       // what it knows of its MCP servers, see mcp.go
 	show       *render.View      // what its editor has been shown
 	fileCalls  fileCalls         // what goes through the editor's files
-	calls      mutex             // see needCalls
-	titles     mutex             // see needTitle
-	explains   mutex             // see needExplained
+	titles     turns.Lock        // see needTitle
+	explains   turns.Lock        // see needExplained
 	loop       loop              // what wakes it by itself
 	ended      bool
 	storeLock  store.Lock // keeps other agents from deleting the session
@@ -65,6 +64,7 @@ type Session struct {
 	looks      int            // that are wanted in this turn, see lookInTurn
 	loading    loadingMark    // does so from before droid loads it until it is locked
 	activity   activity
+	subagents  map[string]*subagentSession // those that the client is shown as sessions, by their ids
 }
 
 func (d *Deps) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
@@ -73,8 +73,8 @@ func (d *Deps) makeSession(id, cwd string, servers []stream.MCPServer) *Session 
 		log:     d.log.With(zap.String("session", id)),
 		thread:  thread{droidID: id, cwd: cwd},
 		proc:    process.New(),
-		options: options.New(d.cfg.Defaults.FollowUp, d.client.BooleanOptions, d.client.NarrowOptions),
-		show:    render.New(render.Options{CWD: cwd, Capabilities: d.client, NewID: uuid.NewString, LoginHint: diagnosis.LogIn()}),
+		options: d.newOptionState(),
+		show:    render.New(render.Options{CWD: cwd, Capabilities: d.client, NewID: uuid.NewString, LoginHint: diagnosis.LoginRemedy()}),
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
 	s.prompts.SetSteering(s.options.Steers())
@@ -113,6 +113,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 func (s *Session) answerOpening(c *wire.Call, result protocol.SessionResult) {
 	s.register()
 	s.notifyExcluded()
+	s.markReplayEnd(c)
 	s.agent.respond(c, result, nil)
 	s.out.Release()
 }
@@ -145,7 +146,7 @@ func (s *Session) notify(text string) { s.update(s.show.ShowAgentText(render.Not
 
 // notifyInOrder tells a Notice now where the client shows it now, and else with the next prompt: what a load shows comes first.
 func (s *Session) notifyInOrder(text string) {
-	if s.load != nil || !s.out.Opened() || s.agent.client.HidesUpdatesOutsidePrompt && !s.prompts.RunsOne() {
+	if !s.isShown() || s.agent.client.HidesUpdatesOutsidePrompt && !s.prompts.RunsOne() {
 		s.out.AddNotices(text)
 		return
 	}
@@ -171,7 +172,7 @@ func (s *Session) sendKept() {
 // updateState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) updateState() {
-	if !s.out.Opened() || s.load != nil || s.proc.Unmade() {
+	if !s.isShown() || s.proc.Unmade() {
 		return // the response tells it, or droid has told nothing yet
 	}
 	s.update(s.options.Updates()...)

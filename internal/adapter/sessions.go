@@ -62,9 +62,10 @@ func (a *Agent) newSession(c *wire.Call) (any, *jsonrpc.Error) {
 		}
 		return nil, why
 	}
-	s := a.takeUp(client, info, w)
-	s.checkDefaults()
-	s.checkWords()
+	s := a.takeUp(c.Context, client, info, w, func(s *Session) {
+		s.checkDefaults()
+		s.checkWords()
+	})
 	return a.begin(c, s, s.sessionResult(), w.Notices)
 }
 
@@ -80,13 +81,16 @@ func (a *Agent) openWithout(c *wire.Call, w instructions.Wanted) (any, *jsonrpc.
 	return a.begin(c, s, protocol.SessionResult{}, w.Notices)
 }
 
-// takeUp makes the session that a process has just opened. begin follows, and the caller has its lock until then.
-func (a *Agent) takeUp(client *droid.Client, info *stream.SessionInfo, w instructions.Wanted) *Session {
+// takeUp makes the session that a process has just opened. begin follows, and the caller has its lock until then. check is called before
+// the options get their first values.
+func (a *Agent) takeUp(ctx context.Context, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, check func(s *Session)) *Session {
 	s := a.makeSession(info.SessionID, w.CWD, w.Servers)
 	s.mu.Lock() // nobody knows it
 	s.useInstructions(w)
 	s.adopt(client)
 	s.opened(info)
+	check(s)
+	s.setFirst(ctx, w.First)
 	return s
 }
 

@@ -108,7 +108,7 @@ func whyNotAsked(ctx context.Context, s *Session, known []rules.Rule, command st
 	besides := slices.DeleteFunc(slices.Clone(known), func(k rules.Rule) bool {
 		return k.Owner == rules.User || check.Project && k.Owner != rules.Process
 	})
-	if v := rules.Reading(besides, command); len(v.Meets) > 0 && v.Meets[0].Kind != rules.Allowed {
+	if v := rules.Reading(besides, command); len(v.Matches) > 0 && v.Matches[0].Kind != rules.Allowed {
 		return "As droid-acp reads the lists that droid's own check leaves out: " + asRead(besides, command, mode)
 	}
 	text := "By droid's own check: "
@@ -168,18 +168,18 @@ func placeOf(k rules.Rule) string {
 func asRead(known []rules.Rule, command, mode string) string {
 	v := rules.Reading(known, command)
 	var by []string
-	for _, k := range v.Meets {
+	for _, k := range v.Matches {
 		if e := entry(k.Text) + foundIn([]rules.Rule{k}, k.Text); !slices.Contains(by, e) {
 			by = append(by, e)
 		}
 	}
 	list := strings.Join(by, ", ")
 	switch {
-	case len(v.Meets) > 0 && v.Meets[0].Kind == rules.Blocked:
+	case len(v.Matches) > 0 && v.Matches[0].Kind == rules.Blocked:
 		return "it never runs, by " + list + "."
-	case len(v.Meets) > 0 && v.Meets[0].Kind == rules.Denied:
+	case len(v.Matches) > 0 && v.Matches[0].Kind == rules.Denied:
 		return "droid asks before it, whatever the mode, by " + list + "."
-	case v.Lets():
+	case v.Allows():
 		return "it runs without a question, by " + list + ", unless a list of droid's own has it asked about."
 	case v.Unread:
 		return "whether an entry lets it run is not known, since it has a part that only a shell reads."

@@ -3,6 +3,7 @@ package adapter
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -182,6 +183,30 @@ func TestALongHistoryWaitsForTheEditor(t *testing.T) {
 			case strings.HasPrefix(shortUpdate(m.Params), "agent: "):
 				shown += strings.Count(shortUpdate(m.Params), "x")
 			}
+		}
+	})
+}
+
+// TestCancelledLoadShowsNoMore: nothing of a history comes behind the response to its load.
+func TestCancelledLoadShowsNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := shared(fakedroid.WithVersion(fakedroid.V0225), says(strings.Repeat("x", muchText)))
+		live := begin(t, start)
+		for range 3 {
+			require.Equal(t, "end_turn", live.run("long"))
+		}
+		live.out.pause()
+		load := live.request("session/load", sessionParamsOf(live.session))
+		synctest.Wait()
+		live.notify("$/cancel_request", `{"requestId":`+load+`}`)
+		synctest.Wait()
+		live.out.resume()
+		require.Equal(t, -32800, live.await(load).Error.Code)
+		synctest.Wait()
+		messages := live.received()
+		at := slices.IndexFunc(messages, func(m wireMessage) bool { return string(m.ID) == load })
+		for _, m := range messages[at+1:] {
+			require.NotContains(t, string(m.Params), "xxx")
 		}
 	})
 }

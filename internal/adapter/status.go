@@ -83,7 +83,7 @@ func (s *Session) Status(ctx context.Context) (status Status) {
 	}
 	if client := s.proc.Client(); client != nil {
 		version := client.Version()
-		status.Runs, status.Unknown = &version, client.Strange()
+		status.Runs, status.Unknown = &version, client.UnknownFields()
 	}
 	status.State, status.Agent, status.FilesWay = s.State(), s.agent.cfg.Version, s.filesWay()
 	return status

@@ -49,9 +49,9 @@ func (s *Session) markLoading(ctx context.Context) (held error) {
 		s.loading.held = held
 	}
 	if err == nil {
-		s.releaseLock(s.loading.Held(id, release, time.Time{}))
+		s.releaseLock(s.loading.SetHeld(id, release, time.Time{}))
 	} else {
-		s.loading.Failed(id)
+		s.loading.MarkFailed(id)
 		s.notMarked(err)
 	}
 	return held
@@ -81,7 +81,7 @@ func (s *Session) lockStored() {
 		others := false
 		s.unlocked(s.Context, func(ctx context.Context) { others = isOpenElsewhere(ctx, s.agent.opener, id) })
 		told, _ := s.storeLock.Others() // when it could not be locked
-		if s.storeLock.Looked(id, others); others && !told {
+		if s.storeLock.SetOthers(id, others); others && !told {
 			s.notifySoon(openElsewhere)
 		}
 		var release func()
@@ -93,11 +93,11 @@ func (s *Session) lockStored() {
 			}
 		})
 		if err != nil {
-			s.storeLock.Failed(id)
+			s.storeLock.MarkFailed(id)
 			s.notMarked(err)
 			return
 		}
-		s.releaseLock(s.storeLock.Held(id, release, marked))
+		s.releaseLock(s.storeLock.SetHeld(id, release, marked))
 		if s.storeLock.Holds(s.droidID) {
 			s.notLoading()
 		}

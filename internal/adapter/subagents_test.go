@@ -476,8 +476,8 @@ func TestSubagentLeavesACommandInTheBackground(t *testing.T) {
 						return answeredFor(d, s, id, serve)
 					}, s)
 				}), fakedroid.WithSessions(new(fakedroid.Sessions)))
-				client.PlayChildren(left.Runs)
-				client.PlayLeft(func(id int) (droid.Left, error) { return left, nil })
+				client.StubChildren(left.Runs)
+				client.StubBackground(func(id int) (droid.BackgroundCommand, error) { return left, nil })
 				return client, nil
 			})
 			require.Equal(t, "end_turn", e.run("serve"))

@@ -89,7 +89,7 @@ func (s *Session) catchUp(ids []string) {
 // stays notes that the thread does not go on in the session that droid made of this
 // one.
 func (s *Session) stays(from string) {
-	s.async(func(context.Context) { s.agent.threads.Stays(from) })
+	s.async(func(context.Context) { s.agent.threads.MarkStays(from) })
 }
 
 // copyOptions notes for the copy of a thread what droid knows nothing of and does not copy: the value of options.FollowUp.

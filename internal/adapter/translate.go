@@ -17,6 +17,10 @@ import (
 // translate takes one honest event: it sends the editor what there is to show, and
 // changes the session accordingly. files are the texts that the event is shown with.
 func (s *Session) translate(ev quirks.Event, files render.Files) {
+	if in, is := ev.(quirks.InSubagent); is {
+		s.inSubagent(in)
+		return
+	}
 	s.fileCalls.Handle(ev, s.cwd)
 	s.lookForUnseen(ev)
 	s.handleBackground(ev)
@@ -87,6 +91,8 @@ func (s *Session) applyEvent(ev quirks.Event, files render.Files) {
 		s.turnEnded(ev)
 	case quirks.ToolEnded:
 		s.lookInTurn()
+	case quirks.Retrying:
+		s.reportRetry(ev)
 	case quirks.ConcurrentTurn:
 		s.prompts.ConcurrentTurn(time.Now(), ev.RequestID)
 	case quirks.PromptMerged:
@@ -98,8 +104,11 @@ func (s *Session) applyEvent(ev quirks.Event, files render.Files) {
 	case quirks.QuestionRequested:
 		s.mu.Go(func() { s.askQuestions(s.Context, ev) })
 	case quirks.SubagentStarted:
+		s.beginSubagent(ev)
 		s.proc.Subagents.Begin(time.Now(), ev.ID)
 		s.lookInTurn() // it is another droid, which reads the project by itself
+	case quirks.SubagentEnded:
+		s.subagentRests(ev)
 	case quirks.SubagentStopped:
 		s.subagentWrote(s.proc.Norm(), ev.ID, nil)
 	case quirks.RequestWithdrawn:

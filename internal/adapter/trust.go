@@ -93,20 +93,22 @@ func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *jsonrpc.Err
 		case unknown != nil:
 			return replaced, acperr.NotLooked(s.cwd, unknown)
 		}
+		facts.Replaced = replaced
 		switch facts.Next() {
 		case trust.StepSend:
-			if replaced || !client.MissesTexts(project.Layer) || !s.droidRests() {
-				return replaced, nil
-			}
-			if err := p.replaceDroid(ctx, "a command or a skill has changed"); err != nil {
-				return true, err
-			}
-			replaced = true
+			return replaced, nil
+		case trust.StepDecline: // notifyExcluded says what to type
+			s.declined.Add(project)
 		case trust.StepAsk:
 			answered, yes := p.asksTrust(ctx, project)
 			if said = said || yes; !answered {
 				return replaced, nil // the prompt has ended
 			}
+		case trust.StepRefresh:
+			if err := p.replaceDroid(ctx, "a command or a skill has changed"); err != nil {
+				return true, err
+			}
+			replaced = true
 		case trust.StepReplace:
 			if !facts.All && facts.Allowed && !said {
 				s.notify("This project was trusted meanwhile, in another window or a terminal: what it brings runs from this prompt on. `/trust no` takes that back.")
@@ -139,14 +141,17 @@ func (s *Session) lookAtProject(ctx context.Context) (client *droid.Client, proj
 		case now == nil, ctx.Err() != nil:
 			return now, project, facts, err
 		case now == client:
-			return client, project, project.Facts(client.Given(), client.Without() == nil, client.Takes), err
+			facts = project.Facts(client.Given(), client.Without() == nil, client.Relevant)
+			facts.CanAsk = project.Asks && s.show.CanAskTrust() && project.Fits()
+			facts.MissesTexts = client.HasStaleTexts(project.Layer)
+			facts.Rests = (facts.MissesTexts || facts.Stale()) && s.droidRests() // else it makes no difference, and droidRests may be slow
+			return client, project, facts, err
 		}
 	}
 }
 
 // renewStale ends a droid that was not started with what the project brings now, before droid is asked what may make it
-// read the project again, or send the conversation. Background commands and a login only outlive that where nothing was
-// added. The error says that nobody could look.
+// read the project again, or send the conversation. The error says that nobody could look.
 func (s *Session) renewStale(ctx context.Context) *jsonrpc.Error {
 	before := s.proc.Client()
 	if s.agent.cfg.Trust.TrustsAll() || before == nil {
@@ -157,7 +162,7 @@ func (s *Session) renewStale(ctx context.Context) *jsonrpc.Error {
 	case client != before || s.proc.Ending():
 	case err != nil:
 		return acperr.NotLooked(s.cwd, err)
-	case facts.Adds() || facts.Stale() && s.droidRests():
+	case facts.MustEnd():
 		s.endDroid(replaced, "the project brings something else now")
 	}
 	return nil
@@ -200,8 +205,7 @@ func (s *Session) endIfChanged(ctx context.Context) (ended bool, err error) {
 // notTrusted ends the entry of the question where the answer was no yes.
 const notTrusted = "Not trusted: /trust yes lets it run"
 
-// asksTrust asks the user, or tells them what to type where they cannot be asked. answered says that
-// their answer counts, also as a no, and yes that it was one and is stored.
+// asksTrust asks the user. answered says that their answer counts, also as a no, and yes that it was one and is stored.
 func (p *userPrompt) asksTrust(ctx context.Context, project trust.Project) (answered, yes bool) {
 	s := p.s
 	decline := func(why string) {
@@ -209,10 +213,6 @@ func (p *userPrompt) asksTrust(ctx context.Context, project trust.Project) (answ
 		if why != "" {
 			s.notify(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
 		}
-	}
-	if !s.show.CanAskTrust() || !project.Fits() {
-		s.declined.Add(project)
-		return true, false // notifyExcluded says what to type
 	}
 	s.showed(project)
 	q := s.show.AskTrust(project.Question())

@@ -23,7 +23,7 @@ func (s *Session) AnswerTrust(ctx context.Context, word string) (text string, er
 	var answer trust.Answer
 	var takes func(projectconfig.Layer) projectconfig.Layer
 	if client := s.proc.Client(); client != nil {
-		takes = client.Takes
+		takes = client.Relevant
 	}
 	err = s.callBounded(acting, func(ctx context.Context) (err error) {
 		answer, err = files.CallBounded(ctx, s.agent.calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word, shown, takes) })

@@ -20,7 +20,7 @@ const interruptTime = 2 * time.Second
 // calls this for each of the actions.
 func (s *Session) act(a turns.Action) {
 	switch a := a.(type) {
-	case turns.Begin: // goOn, which follows, has who asked for it go on: it waits in Session.awaitTurn
+	case turns.Begin: // who asked for it waits in Session.awaitTurn, and goes on when the lock is given up
 	case turns.NeedDroid:
 		s.prompts.Get(a.ID).begin()
 	case turns.Run:
@@ -133,7 +133,7 @@ func (s *Session) interrupt() {
 // takeBack asks droid for a message that the user cancelled before droid began with it. A droid that gives none back
 // ends it as cancelled when its turn comes.
 func (s *Session) takeBack(request string) {
-	if !s.proc.Has(stream.GivesMessagesBack) {
+	if !s.proc.Has(stream.WithdrawsMessages) {
 		return
 	}
 	s.mu.Go(func() {
@@ -141,7 +141,7 @@ func (s *Session) takeBack(request string) {
 		if client == nil {
 			return // droid has died, and the prompt ends with that
 		}
-		if err := s.unlockedFor(s.Context, interruptTime, func(ctx context.Context) error { return client.TakeBack(ctx, request) }); err != nil {
+		if err := s.unlockedFor(s.Context, interruptTime, func(ctx context.Context) error { return client.WithdrawMessage(ctx, request) }); err != nil {
 			s.log.Debug("taking a message back", zap.Error(err))
 			return
 		}

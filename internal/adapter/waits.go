@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"droid-acp/internal/adapter/acperr"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/jsonrpc"
 )
 
@@ -23,7 +24,7 @@ const (
 	// Changes of settings, loads and forks take this one after the other: they must not overlap,
 	// since the answer to a load tells the settings, too. While one is under way, the process is
 	// neither parked nor replaced by a load, and no prompt begins.
-	needCalls     need = "calls to droid before it"
+	needCalls     need = "calls to droid before it" // see turns.Machine.RPC
 	needQuiet     need = "the prompt that runs"
 	needServers   need = "MCP servers to start"
 	needShown     need = "the editor to show the session"
@@ -38,9 +39,6 @@ const (
 	needAnswers   need = "droid to list its commands and tell its use of the context"
 )
 
-// aCall is who takes needCalls.
-const aCall = "a call to droid"
-
 // satisfied reports whether nobody has to wait for something any more.
 func (s *Session) satisfied(n need) bool {
 	switch {
@@ -51,11 +49,11 @@ func (s *Session) satisfied(n need) bool {
 	case s.ended:
 		return false // nothing begins
 	case n == needCalls:
-		return !s.calls.wanted()
+		return s.prompts.RPC.Holder() == nil
 	case n == needQuiet:
 		return !s.prompts.RunsOne()
 	case n == needShown:
-		return s.out.Opened() && s.load == nil
+		return s.isShown()
 	case n == needOthers:
 		_, known := s.storeLock.Others()
 		return known
@@ -72,9 +70,9 @@ func (s *Session) satisfied(n need) bool {
 // waits tells who waits in the session, for what and since when, and which prompts.
 func (s *Session) waits(now time.Time) []string {
 	lines := append([]string{}, s.agent.sessions.Tell(s.out.Session(), now)...)
-	for _, l := range []*mutex{&s.calls, &s.titles, &s.explains} {
-		if l.wanted() {
-			lines = append(lines, fmt.Sprintf("%s is under way, asked for %v ago", l.takers[0].who, now.Sub(l.takers[0].since).Round(time.Second)))
+	for _, l := range []*turns.Lock{&s.prompts.RPC, &s.titles, &s.explains} {
+		if t := l.Holder(); t != nil {
+			lines = append(lines, fmt.Sprintf("%s is under way, asked for %v ago", t.Who, now.Sub(t.Since).Round(time.Second)))
 		}
 	}
 	for _, w := range s.mu.Waits() {
@@ -103,37 +101,24 @@ func (s *Session) waitFor(ctx context.Context, who string, needs ...need) *jsonr
 	}
 }
 
-// mutex is held by one at a time, also while the session's lock is given up. They get it in the order in which they came.
-type mutex struct{ takers []*taker }
-
-// taker holds a mutex, when it is the first one, or waits for it.
-type taker struct {
-	who   string
-	since time.Time
-}
-
-// wanted reports whether somebody holds the mutex.
-func (l *mutex) wanted() bool { return len(l.takers) > 0 }
-
-// take takes a mutex for who until release is called. After an error there is nothing to release.
-func (s *Session) take(ctx context.Context, l *mutex, who string, what need) (release func(), err *jsonrpc.Error) {
-	me, taken := &taker{who, time.Now()}, false
-	l.takers = append(l.takers, me)
-	release = func() { l.takers = slices.DeleteFunc(l.takers, func(t *taker) bool { return t == me }) }
+// take takes a lock for who until release is called, also while the session's lock is given up. After an error there is nothing to release.
+func (s *Session) take(ctx context.Context, l *turns.Lock, who string, what need) (release func(), err *jsonrpc.Error) {
+	me, taken := &turns.Taker{Who: who, Since: time.Now()}, false
+	l.Take(me)
+	release = func() { l.Release(me) }
 	defer func() {
-		if !taken {
+		if !taken { // also after a panic
 			release()
 		}
 	}()
-	err = s.waitError(s.mu.WaitFor(ctx, who, string(what), func() bool { return l.takers[0] == me }))
+	err = s.waitError(s.mu.WaitFor(ctx, who, string(what), func() bool { return l.Holder() == me }))
 	taken = err == nil
-	s.holdPrompts() // it is so at once
 	return release, err
 }
 
-// lockRPC takes needCalls until release is called.
+// lockRPC takes the lock of calls to droid until release is called.
 func (s *Session) lockRPC(ctx context.Context) (release func(), err *jsonrpc.Error) {
-	return s.take(ctx, &s.calls, aCall, needCalls)
+	return s.take(ctx, &s.prompts.RPC, "a call to droid", needCalls)
 }
 
 // waitError answers what does not wait any longer.
@@ -147,5 +132,5 @@ func (s *Session) waitError(why error) *jsonrpc.Error {
 	return acperr.Cancelled()
 }
 
-// holdPrompts keeps prompts from starting while needCalls is taken, or droid's end is awaited.
-func (s *Session) holdPrompts() { s.prompts.SetHeld(s.calls.wanted() || s.proc.Ending()) }
+// holdPrompts keeps prompts from starting while droid's end is awaited.
+func (s *Session) holdPrompts() { s.prompts.SetHeld(s.proc.Ending()) }

@@ -280,6 +280,9 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 		if win.files != nil {
 			can = bothMethods
 		}
+		if seed%2 == 1 && can == "{}" { // subagents are sessions of their own
+			can = takesSubagents
+		}
 		require.Nil(t, win.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+can+`,`+asZed+`}`).Error)
 		win.does("session/new", "", `"cwd":`+quoted(w.dir)+`,"mcpServers":[]`, nil)
 		w.sleep(10 * time.Second)
@@ -307,7 +310,7 @@ func (w *world) startDroid(win *window, v fakedroid.Version) *droid.Client {
 		p.settings = string(data)
 		return nil
 	}, zap.NewNop())
-	p.client.PlayChildren(func() bool { w.mu.Lock(); defer w.mu.Unlock(); return p.children > 0 })
+	p.client.StubChildren(func() bool { w.mu.Lock(); defer w.mu.Unlock(); return p.children > 0 })
 	p.kill = func() { _ = out.Close(); _ = in.CloseWithError(io.ErrClosedPipe) }
 	w.mu.Lock()
 	w.droids = append(w.droids, p)

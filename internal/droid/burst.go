@@ -5,35 +5,32 @@ import (
 	"time"
 )
 
-// Of a model that writes fast, droid writes a line for each piece of a word: 20,000 in a second
-// (0.99 to 0.225). Each line that is read alone wakes us, and then the editor.
+// A fast model makes droid write a line for each piece of a word: 20,000 per second (0.99 to 0.225). Each line that is read by itself wakes
+// this process, and then the editor.
 const (
-	// burstAfter is how many reads in quick succession are a burst. What droid says of a tool that it
-	// runs at once are fewer lines, of which none waits: a file is looked at before the tool changes it.
+	// burstAfter is how many reads in quick succession make a burst. For a tool that it runs at once, droid writes fewer lines, and none of
+	// them is delayed: a file is read before the tool changes it.
 	burstAfter = 64
-	// burstPause is how long lines of a burst gather in the pipe before they are read together.
-	// It is the most that a line waits there.
+	// burstPause is how long the lines of a burst gather in the pipe before they are read together. It is the maximum delay of a line.
 	burstPause = 2 * time.Millisecond
-	// burstEnough is how many bytes of one read are worth a read of their own, be they one line or
-	// many. A burst of deltas, 40 lines of 420 bytes in a millisecond at its fastest, brings less.
+	// burstEnough is how many bytes in one read end a burst, whether as one line or many. A burst of deltas, at its fastest 40 lines of 420
+	// bytes per millisecond, stays below it.
 	burstEnough = 48 << 10
-	// burstAgain is how many reads behind one of burstEnough come at once, too: a line of megabytes
-	// comes in many.
+	// burstAgain is how many reads after a read of burstEnough are not delayed either: a line of megabytes takes many reads.
 	burstAgain = 8
 )
 
-// burstReader reads what droid writes in a burst at most once in burstPause. What comes after a
-// pause is read at once, and so is what comes in bulk.
+// burstReader reads droid's output during a burst at most once per burstPause. Output after a pause, and bulk output, is read at once.
 type burstReader struct {
 	r     io.Reader
-	last  time.Time // when the last read ended, or our own pause behind it
-	quick int       // reads up to it that came close together, and brought little
+	last  time.Time // end of the last read, or of our pause after it
+	quick int       // consecutive reads that came close together and returned little
 }
 
 func (b *burstReader) Read(p []byte) (int, error) {
 	if b.quick >= burstAfter {
 		time.Sleep(time.Until(b.last.Add(burstPause)))
-		b.last = time.Now() // however long it was: droid did not rest
+		b.last = time.Now() // however long the read took: droid was not idle
 	}
 	n, err := b.r.Read(p)
 	now := time.Now()

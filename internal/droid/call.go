@@ -26,35 +26,31 @@ const (
 	methodResolveQueued  = "droid.resolve_queued_user_message" // 0.215 to 0.225
 )
 
-// errNotSent marks a call that ctx ended before droid could see it.
+// errNotSent means that ctx ended before the call was sent to droid.
 var errNotSent = errors.New("not sent")
 
-// pendingCall is one outstanding request. It is retired exactly once: whoever takes it
-// out of clientState.pending sends its outcome. No jsonrpc.Conn keeps it, as that forgets
-// a request that was withdrawn: here the answer still matters, and whose an error without
-// id is depends on which calls droid has read.
+// pendingCall is one outstanding request. It is retired exactly once: whoever removes it from clientState.pending sends its outcome.
+// jsonrpc.Conn cannot hold it, since it forgets cancelled requests: here their answers still matter, and the owner of an error without ID
+// depends on which calls droid has read.
 type pendingCall struct {
 	method  string
-	number  int64        // calls are sent in this order
-	began   bool         // it made the client busy
-	givenUp bool         // nobody waits for its answer
-	done    chan outcome // buffered
+	number  int64            // calls are sent in this order
+	began   bool             // it made the client busy
+	givenUp bool             // no caller waits for its answer
+	done    chan callOutcome // buffered
 }
 
-type outcome struct {
+type callOutcome struct {
 	result json.RawMessage
 	err    error
 }
 
-// Call sends a request and decodes its result into result, which may be nil.
-// params nil means an empty object. The error is an *RPCError when droid
-// refused, an *ExitError when droid is gone, ErrClosed, ErrBacklog, or ctx's.
+// Call sends a request and decodes its result into result, which may be nil. Nil params are sent as an empty object. The error is an
+// *RPCError if droid refused, an *ExitError if droid has exited, ErrClosed, ErrBacklog, or that of ctx.
 //
-// droid before 0.215 loses the id of some errors. Until the version is known to
-// keep it, calls wait for each other, so that such an error has one owner;
-// interrupts do not wait, and are never answered like that. A call that ctx ends
-// no longer holds up the others; what droid still answers becomes a LateResult
-// or a LateError.
+// Before 0.215 droid loses the ID of some errors. Until the version is known to keep it, calls wait for each other, so that such an error
+// has one owner; interrupts do not wait, and never get such an error. A call that ctx ends does not block others any more; its answer
+// becomes a LateResult or a LateError.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	return c.callID(ctx, c.newID(), method, params, result)
 }
@@ -74,7 +70,7 @@ func (c *Client) callID(ctx context.Context, id, method string, params, result a
 		}
 		size := len(raw)
 		raw = nil
-		memory.ReleaseAfter(size) // the result has what it needs
+		memory.ReleaseAfter(size) // the result does not alias the line
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", stream.KindOf(method), err)
@@ -82,8 +78,8 @@ func (c *Client) callID(ctx context.Context, id, method string, params, result a
 	return nil
 }
 
-// decodeResult decodes a result that is valid JSON, as its line was. A result that decodes itself, such as
-// a history of megabytes, is not looked through for its end before that.
+// decodeResult decodes a result that is valid JSON, as its line was. A result with its own UnmarshalJSON, such as a history of megabytes,
+// is not scanned for its end first.
 func decodeResult(raw json.RawMessage, result any) error {
 	if itself, ok := result.(json.Unmarshaler); ok {
 		return itself.UnmarshalJSON(raw)
@@ -111,15 +107,15 @@ func (c *Client) exchange(ctx context.Context, id, method string, params any) (j
 	return c.await(ctx, id, p, l)
 }
 
-// enter waits until a call may be outstanding: before 0.215 some errors do not say which call
-// they are of, so these droids get one at a time (quirk 12).
+// enter waits until the call may be sent (quirk 12): before 0.215 some errors do not name their call, so these droids get one call at a
+// time.
 func (c *Client) enter(ctx context.Context, method string) (leave func(), err error) {
 	if method == methodInterrupt || c.Version().Has(stream.NamesRequestOfErrors) {
 		return func() {}, nil
 	}
 	select {
-	case c.turnstile <- struct{}{}:
-		return func() { <-c.turnstile }, nil
+	case c.callGate <- struct{}{}:
+		return func() { <-c.callGate }, nil
 	case <-c.dead:
 		return nil, c.exitError()
 	case <-ctx.Done():
@@ -143,11 +139,11 @@ func (c *Client) send(id, method string, data []byte) (*pendingCall, *jsonrpc.Li
 		return nil, nil, ErrBacklog
 	}
 	l, err := c.out.Put(data)
-	if errors.Is(err, jsonrpc.ErrClosed) { // of a stdin that is broken the call learns by droid's end
+	if errors.Is(err, jsonrpc.ErrClosed) { // a broken stdin shows by droid's exit
 		return nil, nil, ErrClosed
 	}
 	s.calls++
-	p := &pendingCall{method: method, number: s.calls, done: make(chan outcome, 1)}
+	p := &pendingCall{method: method, number: s.calls, done: make(chan callOutcome, 1)}
 	s.pending[id] = p
 	if method == methodAddUserMessage && !s.busy {
 		p.began = true
@@ -156,8 +152,8 @@ func (c *Client) send(id, method string, data []byte) (*pendingCall, *jsonrpc.Li
 	return p, l, nil
 }
 
-// await returns the outcome of a call, or ctx's error. In that case droid may
-// still do what was asked, unless its line could be withdrawn.
+// await returns the outcome of a call, or the error of ctx. In the latter case droid may still execute the call, unless its line could be
+// withdrawn.
 func (c *Client) await(ctx context.Context, id string, p *pendingCall, l *jsonrpc.Line) (json.RawMessage, error) {
 	select {
 	case o := <-p.done:
@@ -167,7 +163,7 @@ func (c *Client) await(ctx context.Context, id string, p *pendingCall, l *jsonrp
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.state.pending[id] != p: // answered in the same moment
+	case c.state.pending[id] != p: // answered at the same moment
 		o := <-p.done
 		return o.result, o.err
 	case c.out.Remove(l):
@@ -178,9 +174,8 @@ func (c *Client) await(ctx context.Context, id string, p *pendingCall, l *jsonrp
 	return nil, ctx.Err()
 }
 
-// respond hands a response to its call. An error that no call waits for becomes
-// a LateError: droid answers a user message without a session twice, first with
-// a result (quirk 13). The result of a call that was given up becomes a LateResult.
+// respond hands a response to its call. An error without a waiting call becomes a LateError: droid answers a user message without a session
+// twice, first with a result (quirk 13). The result of an abandoned call becomes a LateResult.
 func (c *Client) respond(r *stream.Response) {
 	id, p := c.retire(r)
 	switch {
@@ -193,16 +188,15 @@ func (c *Client) respond(r *stream.Response) {
 		var made struct {
 			NewSessionID string `json:"newSessionId"`
 		}
-		_ = json.Unmarshal(r.Result, &made) // other results tell nothing that is still of use
+		_ = json.Unmarshal(r.Result, &made) // other results contain nothing that is still useful
 		c.emit(stream.LateResult{NewSessionID: made.NewSessionID})
 	default:
 		c.log.Debug("response that nobody waits for", zap.String("id", id))
 	}
 }
 
-// retire takes the call that a response belongs to out of those outstanding, gives it its
-// outcome and returns it, nil when there is none. id is the response's, or the call's where
-// droid left it out.
+// retire removes the call that a response answers from the outstanding ones, sends it its outcome and returns it, nil if there is none. id
+// is the response's ID, or the call's if droid omitted it.
 func (c *Client) retire(r *stream.Response) (id string, p *pendingCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -215,7 +209,7 @@ func (c *Client) retire(r *stream.Response) (id string, p *pendingCall) {
 	}
 	delete(s.pending, id)
 	s.read = max(s.read, p.number)
-	o := outcome{result: r.Result}
+	o := callOutcome{result: r.Result}
 	if r.Err != nil {
 		o.err = r.Err
 	}
@@ -226,16 +220,14 @@ func (c *Client) retire(r *stream.Response) (id string, p *pendingCall) {
 	case r.Err == nil && (p.method == methodInitialize || p.method == methodLoad):
 		s.answered = true
 	case r.Err == nil && p.method == methodAddUserMessage:
-		s.took = id
+		s.lastAccepted = id
 	}
 	return id, p
 }
 
-// ownerOfNullID returns the id of the call that an error without id belongs to: of the
-// calls that droid may not have read yet the first. droid reads in order, so it has read
-// those before one that it answered, and it refuses what it does not understand as soon as
-// it reads it (0.99). It returns "" when there is none, or when more than one
-// caller waits. The caller holds mu.
+// ownerOfNullID returns the ID of the call that an error without ID belongs to: the first of the calls that droid may not have read yet.
+// droid reads in order, so it has read all calls before one that it answered, and it refuses an invalid call as soon as it has read it
+// (0.99). It returns "" if there is none, or if more than one caller waits. The caller holds mu.
 func (c *Client) ownerOfNullID() string {
 	owner, interrupt := "", ""
 	waiting := 0

@@ -8,19 +8,19 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// A droid that leaves something out tells what it runs all the same: each MCP server, by whose
-// file names it, each hook, by its command line, and the mode in which a session starts. What
-// it was not to run has begun by then; the process ends at once, and the session says why.
+// A droid that must exclude something still reports what it runs: each MCP server with the file that names it, each hook with its command
+// line, and the mode in which a session starts. If it runs something excluded, that has started by then; the process is killed at once, and
+// the session reports why.
 
-// checks are what a process may run.
-type checks struct {
+// processChecks is what a process may run.
+type processChecks struct {
 	home  string
 	hooks []string // command lines of this program's hooks
-	own   bool     // the user has given the process settings, of which nothing is known
+	own   bool     // the user has given the process settings of unknown content
 }
 
-// forbidden is what an event tells that the process was not to run, "" for nothing.
-func (k *checks) forbidden(ev stream.Event) string {
+// forbidden describes what an event shows that the process must not run, "" if nothing.
+func (k *processChecks) forbidden(ev stream.Event) string {
 	switch e := ev.(type) {
 	case stream.MCPStatusChanged:
 		for _, s := range e.Servers {
@@ -30,7 +30,7 @@ func (k *checks) forbidden(ev stream.Event) string {
 		}
 	case stream.HookStarted:
 		for _, c := range e.Commands {
-			if !slices.Contains(k.hooks, c.Command) && k.isNobodys(c.Command) {
+			if !slices.Contains(k.hooks, c.Command) && k.isUnknownHook(c.Command) {
 				return fmt.Sprintf("it runs the hook %q, which is not yours, and nobody allowed those of this project", c.Command)
 			}
 		}
@@ -38,18 +38,17 @@ func (k *checks) forbidden(ev stream.Event) string {
 	return ""
 }
 
-// isNobodys reports whether a hook is none of the user's, as their files are now. It is not
-// known where they may have others, of plugins or of their organisation, in settings of this process, or in a file that only droid
-// reads.
-func (k *checks) isNobodys(command string) bool {
+// isUnknownHook reports whether a hook is not the user's, according to their current files. It reports false if the user may have hooks
+// elsewhere: from plugins or their organisation, in settings of this process, or in a file that only droid reads.
+func (k *processChecks) isUnknownHook(command string) bool {
 	user, err := projectconfig.ReadUser(k.home)
 	return err == nil && !k.own && !user.Others && !user.Unread && !slices.Contains(user.Lines, command)
 }
 
-// tooFree is why a new session is not to go on: it starts in a mode that asks less than was
-// asked for, or, where nothing was, than the user's own. "" for none, and where that is not known: their organisation, or
-// settings of this process, may say so.
-func (k *checks) tooFree(asked stream.SettingsPatch, got stream.Settings) string {
+// tooPermissive says why a new session must not be used: it starts in a mode that asks less than the requested one, or than the user's own
+// if none was requested. It returns "" otherwise, and if that cannot be known: their organisation, or settings of this process, may set the
+// mode.
+func (k *processChecks) tooPermissive(asked stream.SettingsPatch, got stream.Settings) string {
 	if got.AutonomyLevel == nil || asked.AutonomyLevel != nil || asked.AutonomyMode != nil {
 		return ""
 	}
@@ -60,10 +59,10 @@ func (k *checks) tooFree(asked stream.SettingsPatch, got stream.Settings) string
 	return fmt.Sprintf("a session of this project starts with the autonomy %q, which nobody asked for", *got.AutonomyLevel)
 }
 
-// levels are the values of autonomyLevel, the one that asks most first (0.99 to 0.225).
+// levels are the values of autonomyLevel, the strictest first (0.99 to 0.225).
 var levels = []string{"off", "low", "medium", "high"}
 
-// check kills a process that runs what it was not to run.
+// check kills a process that runs something it must not run.
 func (c *Client) check(ev stream.Event) {
 	if k := c.checks.Load(); k != nil {
 		if what := k.forbidden(ev); what != "" {

@@ -8,10 +8,10 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// What droid says that it runs is held against what it may run.
+// droid's reports of what it runs are checked against what it may run.
 func TestForbidden(t *testing.T) {
 	const mine = `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"./mine"}]}]},"autonomyMode":"auto-low"}`
-	k := &checks{home: writeHome(t, map[string]string{"settings.json": mine}), hooks: []string{"droid-acp hook"}}
+	k := &processChecks{home: writeHome(t, map[string]string{"settings.json": mine}), hooks: []string{"droid-acp hook"}}
 	server := func(source, status string) stream.Event {
 		return stream.MCPStatusChanged{Servers: []stream.MCPServerStatus{{Name: "ok", Source: "user", Status: "connected"}, {Name: "x", Source: source, Status: status}}}
 	}
@@ -26,21 +26,21 @@ func TestForbidden(t *testing.T) {
 	}
 	text := func(s string) *string { return &s }
 	for level, free := range map[string]bool{"off": false, "low": false, "medium": true, "high": true} {
-		require.Equal(t, free, k.tooFree(stream.SettingsPatch{}, stream.Settings{AutonomyLevel: &level}) != "", level)
-		require.Empty(t, k.tooFree(stream.SettingsPatch{AutonomyLevel: text("high")}, stream.Settings{AutonomyLevel: &level}), "as it was asked for")
+		require.Equal(t, free, k.tooPermissive(stream.SettingsPatch{}, stream.Settings{AutonomyLevel: &level}) != "", level)
+		require.Empty(t, k.tooPermissive(stream.SettingsPatch{AutonomyLevel: text("high")}, stream.Settings{AutonomyLevel: &level}), "as it was asked for")
 	}
-	require.Empty(t, k.tooFree(stream.SettingsPatch{}, stream.Settings{}))
+	require.Empty(t, k.tooPermissive(stream.SettingsPatch{}, stream.Settings{}))
 
 	k.home = writeHome(t, map[string]string{"settings.json": `{"enabledPlugins":{"p@m":true}}`})
 	require.Empty(t, k.forbidden(hook("./of a plugin")), "nobody knows the hooks of the user's plugins")
 	high := "high"
-	require.NotEmpty(t, k.tooFree(stream.SettingsPatch{}, stream.Settings{AutonomyLevel: &high}), "which set no mode")
+	require.NotEmpty(t, k.tooPermissive(stream.SettingsPatch{}, stream.Settings{AutonomyLevel: &high}), "which set no mode")
 	k.home = writeHome(t, map[string]string{"org-managed-settings.cache.json": `{}`})
-	require.Empty(t, k.tooFree(stream.SettingsPatch{}, stream.Settings{AutonomyLevel: &high}), "an organisation may")
+	require.Empty(t, k.tooPermissive(stream.SettingsPatch{}, stream.Settings{AutonomyLevel: &high}), "an organisation may")
 	k.home = writeHome(t, map[string]string{"settings.json": `{"hooks":{"Stop":[]},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"./mine"}]}]}}`})
 	require.Empty(t, k.forbidden(hook("./mine")), "droid reads a file of the user's that this program does not")
 	k.home, k.own = writeHome(t, nil), true
 	require.Empty(t, k.forbidden(hook("./mine")), "it stands in settings that the user has given this process")
-	require.Empty(t, k.tooFree(stream.SettingsPatch{}, stream.Settings{AutonomyLevel: &high}))
+	require.Empty(t, k.tooPermissive(stream.SettingsPatch{}, stream.Settings{AutonomyLevel: &high}))
 	require.NotEmpty(t, k.forbidden(server("project", "connected")))
 }

@@ -14,23 +14,23 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// eventBuffer is how many events may wait to be read before droid has to wait.
+// eventBuffer is how many unread events are buffered before droid has to wait.
 const eventBuffer = 64
 
-// bounds are the limits of waiting; tests shorten them.
-type bounds struct {
+// timeouts limit how long to wait; tests shorten them.
+type timeouts struct {
 	interrupt time.Duration // Close: for the running turn to end
 	eof       time.Duration // Close: after stdin was closed; 0.215 needs about 6 s
 	term      time.Duration // Close: after SIGTERM
-	drain     time.Duration // for the rest of the output of a process that is gone
-	broken    time.Duration // for a process to end that closed stdin or stdout
-	stall     time.Duration // while closing: for the reader of Events, before events are dropped
-	late      time.Duration // after initialize_session at most: for droid to read its settings file again
-	look      time.Duration // after its version: for droid to have looked for MCP servers at its start
-	line      int           // the longest line that is read, in bytes
+	drain     time.Duration // for the rest of the output after the process has exited
+	broken    time.Duration // for a process to exit after it closed stdin or stdout
+	stall     time.Duration // while closing: for the reader of Events, after which events are dropped
+	late      time.Duration // after initialize_session: maximum time until droid reads its settings file again
+	look      time.Duration // after its version: for droid to look for MCP servers at its start
+	line      int           // maximum length of a line, in bytes
 }
 
-var defaultBounds = bounds{
+var defaultBounds = timeouts{
 	interrupt: time.Second,
 	eof:       6 * time.Second,
 	term:      2 * time.Second,
@@ -42,116 +42,113 @@ var defaultBounds = bounds{
 	line:      stream.MaxLine,
 }
 
-// Client talks to one droid. Its methods may be called from any goroutine, but
-// not from the one that reads Events: a response may stand behind events that
-// nobody has read yet.
+// Client talks to one droid. Its methods may be called from any goroutine except the one that reads Events: a response may be queued behind
+// unread events.
 type Client struct {
-	log      *zap.Logger
-	bounds   bounds
-	proc     *process             // nil for a client without a process
-	started  *projectconfig.Layer // see StartedWithout
-	env      []string             // of the process
-	own      map[string]string    // see process.own
-	settings *settingsFile        // nil without one
-	outside  func() bool          // whether droid has children; nil for none
-	left     func(id int) (Left, error)
-	stdout   io.Reader
-	events   chan stream.Event
-	wake     atomic.Pointer[chan<- struct{}] // see Notify
-	out      *writer
+	log            *zap.Logger
+	bounds         timeouts
+	proc           *process             // nil for a client without a process
+	started        *projectconfig.Layer // see StartedExcluding
+	env            []string             // of the process
+	own            map[string]string    // see process.own
+	settings       *settingsFile        // nil without one
+	outside        func() bool          // reports whether droid has children; nil if there is no process
+	findBackground func(id int) (BackgroundCommand, error)
+	stdout         io.Reader
+	events         chan stream.Event
+	wake           atomic.Pointer[chan<- struct{}] // see Notify
+	out            *writer
 
-	turnstile chan struct{} // holds a token while a call keeps others waiting, see Call
-	looked    chan struct{} // closed when droid has told of MCP servers; the goroutine that reads closes it
-	closing   chan struct{} // closed when Close or Kill begins
-	parting   atomic.Bool   // the session is being closed: what hooks say then is not told
-	readDone  chan struct{} // closed when stdout has ended
-	dead      chan struct{} // closed when no response can come any more
-	exited    chan struct{} // closed when all goroutines of the client have ended
+	callGate       chan struct{} // holds a token while a call makes others wait, see Call
+	serversSeen    chan struct{} // closed by the reader when droid has reported MCP servers
+	closing        chan struct{} // closed when Close or Kill begins
+	sessionClosing atomic.Bool   // the session is being closed: output of hooks is not delivered
+	readDone       chan struct{} // closed when stdout has ended
+	dead           chan struct{} // closed when no more responses can arrive
+	exited         chan struct{} // closed when all goroutines of the client have ended
 
-	hooked  atomic.Bool                         // see HasHooks
-	noLogin atomic.Bool                         // see LacksLogin
-	given   atomic.Pointer[projectconfig.Layer] // see Given
-	wants   atomic.Pointer[map[string]string]   // see WantedModels
-	without atomic.Pointer[projectconfig.Layer] // see Without
-	checks  atomic.Pointer[checks]              // nil where the process may run all
-	reads   atomic.Int64                        // read calls begun and ended: odd while in one
-	lastID  atomic.Int64
+	hooked        atomic.Bool                         // see HasHooks
+	noLogin       atomic.Bool                         // see LacksLogin
+	given         atomic.Pointer[projectconfig.Layer] // see Given
+	projectModels atomic.Pointer[map[string]string]   // see ProjectModels
+	without       atomic.Pointer[projectconfig.Layer] // see Without
+	checks        atomic.Pointer[processChecks]       // nil if the process may run everything
+	reads         atomic.Int64                        // read calls begun and ended: odd during one
+	lastID        atomic.Int64
 
 	skills skillList
 
-	noMessages atomic.Int64 // lines that are no JSON-RPC message, or longer than 256 MiB
-	dropped    atomic.Int64 // events that nobody read while closing
+	noMessages atomic.Int64 // lines that are not JSON-RPC messages, or longer than 256 MiB
+	dropped    atomic.Int64 // unread events dropped while closing
 
 	mu       sync.Mutex
 	state    clientState
-	shutdown chan struct{} // closed when Close has done all it can; nil before
+	shutdown chan struct{} // closed when Close has finished; nil until it begins
 }
 
 // clientState is what mu guards.
 type clientState struct {
-	version   stream.Version
-	started   bool // droid has said a line
-	pending   map[string]*pendingCall
-	calls     int64           // sent so far
-	read      int64           // the number of the latest that droid has answered
-	opened    bool            // Initialize or Load was done
-	answered  bool            // and droid has answered the latest of them
-	sessions  map[string]bool // ids that the process has worked on
-	session   string          // the one it works on
-	took      string          // the request id of the latest user message that it took
-	busy      bool
-	idle      chan struct{} // closed while not busy
-	closing   bool
-	strange   map[string]int
-	killedFor string     // see ExitError
-	exit      *ExitError // once set, all calls return it
+	version       stream.Version
+	started       bool // droid has written a line
+	pending       map[string]*pendingCall
+	calls         int64           // number sent so far
+	read          int64           // number of the latest one that droid has answered
+	opened        bool            // Initialize or Load was done
+	answered      bool            // droid has answered the latest of them
+	sessions      map[string]bool // IDs of all sessions the process has worked on
+	session       string          // ID of its current session
+	lastAccepted  string          // request ID of the latest user message that it accepted
+	busy          bool
+	idle          chan struct{} // closed while not busy
+	closing       bool
+	unknownFields map[string]int
+	killedFor     string     // see ExitError
+	exit          *ExitError // once set, all calls return it
 }
 
-// NewClient returns a client of a droid that somebody else runs: stdout is what
-// it writes and stdin what it reads. Closing stdin must unblock a Write. The
-// client ends when stdout does; Close and Kill close stdout when it is an
-// io.Closer.
+// NewClient returns a client of a droid that the caller runs: stdout is droid's output and stdin its input. Closing stdin must unblock a
+// Write. The client ends at the end of stdout; Close and Kill close stdout if it is an io.Closer.
 func NewClient(stdout io.Reader, stdin io.WriteCloser, log *zap.Logger) *Client {
 	return newClient(stdout, stdin, nil, nil, log, defaultBounds)
 }
 
-// NewClientWithSettings is NewClient for a droid that has a settings file of its own:
-// settings gets what SetRuntime makes the file hold. The droid has our environment.
+// NewClientWithSettings is NewClient for a droid with its own settings file: settings is called with the new content of the file by
+// SetRuntime. The droid has our environment.
 func NewClientWithSettings(stdout io.Reader, stdin io.WriteCloser, settings func(data []byte) error, log *zap.Logger) *Client {
 	return newClient(stdout, stdin, nil, settings, log, defaultBounds)
 }
 
-// newClient returns a client whose goroutines run.
-func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func(data []byte) error, log *zap.Logger, b bounds) *Client {
+// newClient returns a client with its goroutines started.
+func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func(data []byte) error, log *zap.Logger, b timeouts) *Client {
 	log = cmp.Or(log, zap.NewNop())
 	idle := make(chan struct{})
 	close(idle)
 	c := &Client{
-		log:       log,
-		bounds:    b,
-		proc:      p,
-		stdout:    stdout,
-		env:       os.Environ(),
-		events:    make(chan stream.Event, eventBuffer),
-		out:       newWriter(stdin),
-		turnstile: make(chan struct{}, 1),
-		looked:    make(chan struct{}),
-		closing:   make(chan struct{}),
-		readDone:  make(chan struct{}),
-		dead:      make(chan struct{}),
-		exited:    make(chan struct{}),
+		log:         log,
+		bounds:      b,
+		proc:        p,
+		stdout:      stdout,
+		env:         os.Environ(),
+		events:      make(chan stream.Event, eventBuffer),
+		out:         newWriter(stdin),
+		callGate:    make(chan struct{}, 1),
+		serversSeen: make(chan struct{}),
+		closing:     make(chan struct{}),
+		readDone:    make(chan struct{}),
+		dead:        make(chan struct{}),
+		exited:      make(chan struct{}),
 		state: clientState{
-			pending:  map[string]*pendingCall{},
-			sessions: map[string]bool{},
-			strange:  map[string]int{},
-			idle:     idle,
+			pending:       map[string]*pendingCall{},
+			sessions:      map[string]bool{},
+			unknownFields: map[string]int{},
+			idle:          idle,
 		},
 	}
 	if p != nil {
-		c.env, c.own, c.started, c.outside, c.left = p.env, p.own, p.without, p.HasEscaped, p.kin
+		c.env, c.own, c.started, c.outside, c.findBackground = p.env, p.own, p.without, p.HasEscaped, p.findBackground
 		c.given.Store(p.project)
 		if p.checked {
-			c.checks.Store(&checks{home: Home(p.env), own: p.settings == nil && givesSettings(p.env)})
+			c.checks.Store(&processChecks{home: Home(p.env), own: p.settings == nil && givesSettings(p.env)})
 		}
 	}
 	if settings != nil {
@@ -169,13 +166,12 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 	return c
 }
 
-// Events returns the events in the order in which droid wrote them. The channel
-// is closed after the last one, when droid's stdout and droid have ended. Its buffer is
-// bounded: a reader that is slow slows droid. Once Close or Kill was called,
-// events that are not read promptly are dropped.
+// Events returns the events in the order in which droid wrote them. The channel is closed after the last event, when droid's stdout and
+// process have ended. Its buffer is bounded: a slow reader slows droid down. After Close or Kill, events that are not read promptly are
+// dropped.
 func (c *Client) Events() <-chan stream.Event { return c.events }
 
-// Notify has wake, which must have a buffer, get a token when there may be something to take from Events, unless it has one.
+// Notify makes the client put a token into wake, which must be buffered, whenever Events may have something to read, unless wake is full.
 func (c *Client) Notify(wake chan<- struct{}) {
 	c.wake.Store(&wake)
 	c.notify()
@@ -190,30 +186,26 @@ func (c *Client) notify() {
 	}
 }
 
-// Version returns droid's protocol version: the zero Version until the first
-// line has arrived, and when droid tells none.
+// Version returns droid's protocol version: the zero Version until the first line has arrived, and if droid does not report one.
 func (c *Client) Version() stream.Version {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state.version
 }
 
-// Exited returns a channel that is closed when the process has ended, its stdout is
-// fully read, and what it left in its process group has ended. A process that was killed
-// and does not end is given up, see child.killTimeout.
+// Exited returns a channel that is closed when the process has exited, its stdout is read to the end, and its process group has ended. A
+// killed process that does not exit is abandoned, see subprocess.killTimeout.
 func (c *Client) Exited() <-chan struct{} { return c.exited }
 
-// HasChildren reports whether droid has processes of its own running, such as a
-// command that it left in the background. An idle droid has none but its MCP
-// servers, which do not count: they are in droid's process group, and tools are
-// not (0.99 to 0.225). It reports true where the system cannot tell, and false for
-// a client without a process.
+// HasChildren reports whether droid has running child processes, such as a background command. An idle droid has only its MCP servers,
+// which do not count: they are in droid's process group, and tools are not (0.99 to 0.225). It reports true if the system cannot tell, and
+// false for a client without a process.
 func (c *Client) HasChildren() bool { return c.outside != nil && c.outside() }
 
-// PlayChildren has a client without a process say that droid has children when outside does.
-func (c *Client) PlayChildren(outside func() bool) { c.outside = outside }
+// StubChildren replaces HasChildren for a client without a process.
+func (c *Client) StubChildren(outside func() bool) { c.outside = outside }
 
-// ExitError returns how droid ended, and nil before Exited is closed.
+// ExitError returns how droid ended, nil before Exited is closed.
 func (c *Client) ExitError() *ExitError {
 	if !isClosed(c.exited) {
 		return nil
@@ -221,12 +213,11 @@ func (c *Client) ExitError() *ExitError {
 	return c.exitError()
 }
 
-// Ending returns a channel that is closed when droid's stdout has ended. Nothing can be
-// asked of it any more; Events is closed when it is gone.
+// Ending returns a channel that is closed when droid's stdout has ended. No more calls are possible then; Events is closed when the process
+// has ended.
 func (c *Client) Ending() <-chan struct{} { return c.readDone }
 
-// supervise waits for the end of the process and of the other goroutines, and
-// makes every call return then.
+// supervise waits for the end of the process and of the other goroutines, and then makes every call return.
 func (c *Client) supervise() {
 	defer close(c.exited)
 	defer c.settings.close()
@@ -248,7 +239,7 @@ func (c *Client) supervise() {
 	<-c.out.Done()
 	<-c.proc.AllExited()
 	c.proc.clean()
-	c.proc.Stdout.Close() // read to its end
+	c.proc.Stdout.Close() // it is read to the end
 	c.log.Debug("droid ended", zap.Error(exit), zap.Int64("noMessages", c.noMessages.Load()))
 }
 
@@ -256,8 +247,8 @@ func (c *Client) superviseStreams() {
 	select {
 	case <-c.readDone:
 	case <-c.out.Failed():
-		c.log.Info("droid reads nothing more", zap.Error(c.out.Err()))
-		c.fail(&ExitError{Code: -1}) // users read the same, whichever stream they hear of first
+		c.log.Info("droid no longer reads its input", zap.Error(c.out.Err()))
+		c.fail(&ExitError{Code: -1}) // the same error, whichever stream ends first
 		<-c.readDone
 	}
 	c.fail(&ExitError{Code: -1})
@@ -280,10 +271,8 @@ func (c *Client) endBroken(stream string) {
 	c.killProcess()
 }
 
-// drainStdout waits for the reader to end. Calls do not wait longer than one
-// interval, because the reader may itself wait for the reader of Events. A child
-// of droid may hold the pipe open for ever, so a read that got nothing for a
-// whole interval ends the reader.
+// drainStdout waits for the reader to end. Calls wait no longer than one interval, because the reader may itself wait for the reader of
+// Events. A child of droid may hold the pipe open forever, so a read that returns nothing for a whole interval ends the reader.
 func (c *Client) drainStdout(exit *ExitError) {
 	t := time.NewTicker(c.bounds.drain)
 	defer t.Stop()
@@ -309,7 +298,7 @@ func (c *Client) exitError() *ExitError {
 	return c.state.exit
 }
 
-// fail makes all calls return exit, now and later. Only the first counts.
+// fail makes all calls return exit from now on. Only the first call has an effect.
 func (c *Client) fail(exit *ExitError) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -319,7 +308,7 @@ func (c *Client) fail(exit *ExitError) {
 	exit.Started, exit.Requested, exit.KilledFor = c.state.started, c.state.closing, c.state.killedFor
 	c.state.exit = exit
 	for id, p := range c.state.pending {
-		p.done <- outcome{err: exit}
+		p.done <- callOutcome{err: exit}
 		delete(c.state.pending, id)
 	}
 	c.setBusy(false)

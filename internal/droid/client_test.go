@@ -36,11 +36,11 @@ func TestCallsSerialisedUntilIDsAreKept(t *testing.T) {
 			c, p := newPeer(t, version)
 			learn(c, p)
 			update := func() error { return c.UpdateSettings(t.Context(), stream.SettingsPatch{ModelID: new("m")}) }
-			first := beside(update)
+			first := async(update)
 			a := p.expect(methodUpdateSettings)
-			second := beside(update)
+			second := async(update)
 			synctest.Wait()
-			third := beside(func() error { return c.Interrupt(t.Context()) })
+			third := async(func() error { return c.Interrupt(t.Context()) })
 			i := p.expect(methodInterrupt) // overtakes the second
 			require.JSONEq(t, `{}`, string(i.Params), "params are never absent")
 			p.refuse("null", -32600, "Invalid request format") // not the interrupt's
@@ -59,7 +59,7 @@ func TestCallsTogetherWhenIDsAreKept(t *testing.T) {
 	c, p := newPeer(t, young)
 	learn(c, p)
 	update := func() error { return c.UpdateSettings(testContext(t), stream.SettingsPatch{}) }
-	first, second := beside(update), beside(update)
+	first, second := async(update), async(update)
 	a, b := p.expect(methodUpdateSettings), p.expect(methodUpdateSettings)
 	p.refuse("null", -32700, "Invalid JSON") // whose?
 	require.Equal(t, stream.LateError{Err: &stream.RPCError{Code: -32700, Message: "Invalid JSON"}}, <-c.Events())
@@ -78,11 +78,11 @@ func TestCallsTogetherWhenIDsAreKept(t *testing.T) {
 // A call that waits for its turn is ended by its context and by droid's death.
 func TestWaitForTurnEnds(t *testing.T) {
 	c, p := newPeer(t, old)
-	first := beside(func() error { return c.UpdateSettings(testContext(t), stream.SettingsPatch{}) })
+	first := async(func() error { return c.UpdateSettings(testContext(t), stream.SettingsPatch{}) })
 	p.expect(methodUpdateSettings)
 	ctx, cancel := context.WithCancel(t.Context())
-	second := beside(func() error { return c.UpdateSettings(ctx, stream.SettingsPatch{}) })
-	third := beside(func() error { return c.UpdateSettings(testContext(t), stream.SettingsPatch{}) })
+	second := async(func() error { return c.UpdateSettings(ctx, stream.SettingsPatch{}) })
+	third := async(func() error { return c.UpdateSettings(testContext(t), stream.SettingsPatch{}) })
 	cancel()
 	err := <-second
 	require.ErrorIs(t, err, context.Canceled)
@@ -100,7 +100,7 @@ func TestNullIDWithoutCall(t *testing.T) {
 	p.refuse("null", -32603, "Session interrupted by user")
 	require.Equal(t, stream.LateError{Err: &stream.RPCError{Code: -32603, Message: "Session interrupted by user"}}, <-c.Events())
 
-	interrupt := beside(func() error { return c.Interrupt(testContext(t)) })
+	interrupt := async(func() error { return c.Interrupt(testContext(t)) })
 	p.expect(methodInterrupt)
 	p.refuse("null", -32600, "no")
 	require.ErrorContains(t, <-interrupt, "interrupt_session: droid: no")
@@ -115,14 +115,14 @@ func TestGivenUpCall(t *testing.T) {
 		giveUp := func() message {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			compact := beside(func() error { _, _, err := c.Compact(ctx, ""); return err })
+			compact := async(func() error { _, _, err := c.Compact(ctx, ""); return err })
 			m := p.expect("droid.compact_session")
 			cancel()
 			require.ErrorIs(t, <-compact, context.Canceled)
 			return m
 		}
 		next := func() (<-chan error, message) {
-			sent := beside(func() error { return c.AddUserMessage(t.Context(), stream.UserMessage{Text: "next"}) })
+			sent := async(func() error { return c.AddUserMessage(t.Context(), stream.UserMessage{Text: "next"}) })
 			return sent, p.expect(methodAddUserMessage)
 		}
 
@@ -158,13 +158,13 @@ func TestGivenUpCall(t *testing.T) {
 // error is an event (quirk 13).
 func TestDoubleResponse(t *testing.T) {
 	c, p := newPeer(t, young)
-	sent := beside(func() error {
+	sent := async(func() error {
 		return c.AddUserMessage(testContext(t), stream.UserMessage{RequestID: "p1", Text: "x"})
 	})
 	p.expect(methodAddUserMessage)
 	p.reply("p1", `{}`)
 	p.refuse(`"p1"`, -32603, "No active session.")
-	p.reply("p1", `{}`) // a third says nothing new
+	p.reply("p1", `{}`) // a third one changes nothing
 	require.NoError(t, <-sent)
 	require.Equal(t, stream.LateError{RequestID: "p1", Err: &stream.RPCError{Code: -32603, Message: "No active session."}}, <-c.Events())
 	require.Empty(t, c.Events())
@@ -292,13 +292,13 @@ func TestInitializeAndLoad(t *testing.T) {
 func TestInitializeAfterLoad(t *testing.T) {
 	c, p := newPeer(t, young)
 	ctx, cancel := context.WithCancel(testContext(t))
-	done := beside(func() error { _, err := c.Load(ctx, LoadParams{SessionID: "t"}); return err })
+	done := async(func() error { _, err := c.Load(ctx, LoadParams{SessionID: "t"}); return err })
 	m := p.expect(methodLoad)
 	p.refuse(fmt.Sprintf("%q", m.ID), -32004, "Session not found")
 	require.Error(t, <-done)
 
 	// Its outcome unknown, an Initialize counts.
-	done = beside(func() error { _, err := c.Initialize(ctx, InitializeParams{CWD: "/w"}); return err })
+	done = async(func() error { _, err := c.Initialize(ctx, InitializeParams{CWD: "/w"}); return err })
 	p.expect(methodInitialize)
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)
@@ -310,13 +310,13 @@ func TestAddUserMessage(t *testing.T) {
 	c, p := newPeer(t, young)
 	learn(c, p)
 	ctx := testContext(t)
-	done := beside(func() error { return c.AddUserMessage(ctx, stream.UserMessage{}) })
+	done := async(func() error { return c.AddUserMessage(ctx, stream.UserMessage{}) })
 	m := p.expect(methodAddUserMessage)
 	require.JSONEq(t, `{"text":""}`, string(m.Params), "text is required")
 	p.reply(m.ID, `{}`)
 	require.NoError(t, <-done)
 
-	done = beside(func() error {
+	done = async(func() error {
 		return c.AddUserMessage(ctx, stream.UserMessage{
 			RequestID: "mine", Text: "a < b", MessageID: "id",
 			Images: []stream.Image{{Data: "aW1n", MediaType: "image/png"}},
@@ -342,35 +342,35 @@ func TestCall(t *testing.T) {
 	c, p := newPeer(t, young)
 	ctx := testContext(t)
 	var result struct{ Models []string }
-	done := beside(func() error { return c.Call(ctx, "droid.list_models", map[string]int{"a": 1}, &result) })
+	done := async(func() error { return c.Call(ctx, "droid.list_models", map[string]int{"a": 1}, &result) })
 	m := p.expect("droid.list_models")
 	require.JSONEq(t, `{"a":1}`, string(m.Params))
 	p.reply(m.ID, `{"models":["x"]}`)
 	require.NoError(t, <-done)
 	require.Equal(t, []string{"x"}, result.Models)
 
-	done = beside(func() error { return c.Call(ctx, "droid.list_models", nil, &result) })
+	done = async(func() error { return c.Call(ctx, "droid.list_models", nil, &result) })
 	p.reply(p.expect("droid.list_models").ID, `[]`)
 	require.ErrorContains(t, <-done, "list_models: decoding the result")
 	require.ErrorContains(t, c.Call(ctx, "droid.x", func() {}, nil), "encoding")
 }
 
-// What is cancelled while it waits behind a blocked write is not sent.
+// A call that is cancelled while it waits behind a blocked write is not sent.
 func TestWithdraw(t *testing.T) {
 	c, p := newPeer(t, young)
 	learn(c, p)
-	first := beside(func() error { return c.AddUserMessage(testContext(t), stream.UserMessage{RequestID: "1"}) })
+	first := async(func() error { return c.AddUserMessage(testContext(t), stream.UserMessage{RequestID: "1"}) })
 	for c.outstanding() < 1 || c.backlog() > 0 {
 		runtime.Gosched() // until the writer is stuck: the peer does not read
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	second := beside(func() error { return c.AddUserMessage(ctx, stream.UserMessage{RequestID: "2"}) })
+	second := async(func() error { return c.AddUserMessage(ctx, stream.UserMessage{RequestID: "2"}) })
 	for c.backlog() == 0 {
 		runtime.Gosched()
 	}
 	cancel()
 	require.ErrorIs(t, <-second, errNotSent)
-	third := beside(func() error { return c.AddUserMessage(testContext(t), stream.UserMessage{RequestID: "3"}) })
+	third := async(func() error { return c.AddUserMessage(testContext(t), stream.UserMessage{RequestID: "3"}) })
 	for _, id := range []string{"1", "3"} {
 		require.Equal(t, id, p.expect(methodAddUserMessage).ID)
 		p.reply(id, `{}`)
@@ -387,11 +387,11 @@ func TestBacklog(t *testing.T) {
 	c.out.max = 10_000
 	text := strings.Repeat("x", c.out.max/2)
 	send := func() error { return c.AddUserMessage(t.Context(), stream.UserMessage{Text: text}) }
-	first := beside(send)
+	first := async(send)
 	for c.outstanding() < 1 || c.backlog() > 0 {
 		runtime.Gosched()
 	}
-	second := beside(send)
+	second := async(send)
 	for c.backlog() == 0 {
 		runtime.Gosched()
 	}
@@ -456,7 +456,7 @@ func TestSessionSwitched(t *testing.T) {
 	state("b")
 	require.Equal(t, idle, <-c.Events())
 
-	done := beside(func() error { _, err := c.Load(testContext(t), LoadParams{SessionID: "c"}); return err })
+	done := async(func() error { _, err := c.Load(testContext(t), LoadParams{SessionID: "c"}); return err })
 	m := p.expect(methodLoad)
 	state("c") // asked for
 	require.Equal(t, idle, <-c.Events())
@@ -472,11 +472,11 @@ func TestCloseInterrupts(t *testing.T) {
 				c, p := newPeer(t, young)
 				c.bounds = defaultBounds
 				begin := time.Now()
-				sent := beside(func() error { return c.AddUserMessage(t.Context(), stream.UserMessage{RequestID: "1"}) })
+				sent := async(func() error { return c.AddUserMessage(t.Context(), stream.UserMessage{RequestID: "1"}) })
 				p.expect(methodAddUserMessage)
 				p.reply("1", `{}`)
 				require.NoError(t, <-sent)
-				closed := beside(func() error { return c.Close(t.Context()) })
+				closed := async(func() error { return c.Close(t.Context()) })
 				for n := 1; n <= 2 && n <= idleAfter; n++ {
 					p.reply(p.expect(methodInterrupt).ID, `{}`)
 					if n == idleAfter {
@@ -503,7 +503,7 @@ func TestCloseBounds(t *testing.T) {
 		c.bounds = defaultBounds
 		learn(c, p)
 		begin := time.Now()
-		closed := beside(func() error { return c.Close(t.Context()) })
+		closed := async(func() error { return c.Close(t.Context()) })
 		_, err := p.in.ReadByte()
 		require.ErrorIs(t, err, io.EOF)
 		require.NoError(t, <-closed)
@@ -520,7 +520,7 @@ func TestCloseBounds(t *testing.T) {
 	})
 }
 
-// A client whose stdout cannot be closed says so.
+// A client whose stdout cannot be closed reports that.
 func TestCloseUnendingStdout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
@@ -531,12 +531,12 @@ func TestCloseUnendingStdout(t *testing.T) {
 	})
 }
 
-// A full Events channel that nobody reads does not keep Close from ending.
+// A full Events channel without a reader does not block Close.
 func TestCloseDropsUnreadEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newPeer(t, young)
 		c.bounds = defaultBounds
-		sent := beside(func() error {
+		sent := async(func() error {
 			for range eventBuffer + 20 {
 				p.notify(`{"type":"droid_working_state_changed","newState":"idle"}`)
 			}
@@ -562,8 +562,7 @@ func TestAnswersAfterDeath(t *testing.T) {
 	require.EqualError(t, exit, "droid is gone")
 }
 
-// What droid tells of MCP servers is about those of the session when it comes behind
-// the response to the call that opened it.
+// An MCP status concerns the session's servers if it follows the response to the call that opened the session.
 func TestMCPStatusOfTheSession(t *testing.T) {
 	c, p := newPeer(t, "1.50.0")
 	status := func() bool {
@@ -571,7 +570,7 @@ func TestMCPStatusOfTheSession(t *testing.T) {
 		return (<-c.Events()).(stream.MCPStatusChanged).Opened
 	}
 	open := func(method string, call func() error, answer func(id string)) {
-		done := beside(call)
+		done := async(call)
 		m := p.expect(method)
 		require.False(t, status())
 		answer(m.ID)

@@ -14,12 +14,10 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// Close ends droid politely: it interrupts a running turn (so that 0.99 does
-// not leave tools behind, quirk 26), closes stdin, waits, then sends SIGTERM, waits again
-// and kills. With a droid that obeys this takes 0.1 s, with one that is logged in (see
-// closeSession) to 6 s, with one that is wedged 9 s; when ctx ends, droid is killed at once. Close
-// returns with the process gone, see Exited: nil, or ctx's error when it cut the wait
-// short. It may be called repeatedly and from any goroutine.
+// Close ends droid gracefully: it interrupts a running turn (so that 0.99 does not leave tools behind, quirk 26), closes stdin, waits,
+// sends SIGTERM, waits again and kills. This takes 0.1 s with a droid that obeys, up to 6 s with one that is logged in (see closeSession),
+// 9 s with one that is stuck; when ctx ends, droid is killed at once. Close returns after the process has ended, see Exited: nil, or the
+// error of ctx if that cut the wait short. It may be called repeatedly and from any goroutine.
 func (c *Client) Close(ctx context.Context) error {
 	shutdown := c.beginClose()
 	var cut error
@@ -30,13 +28,13 @@ func (c *Client) Close(ctx context.Context) error {
 		c.Kill()
 		<-shutdown
 	}
-	if !isClosed(c.exited) { // only without a process
+	if !isClosed(c.exited) { // only if there is no process
 		return errors.New("closing droid: its stdout does not end")
 	}
 	return cut
 }
 
-// Kill ends droid at once, with the tools that it runs; Exited tells when that is done.
+// Kill ends droid and the tools that it runs at once; Exited is closed when that is done.
 func (c *Client) Kill() {
 	c.mu.Lock()
 	c.setClosing()
@@ -44,13 +42,13 @@ func (c *Client) Kill() {
 	c.killProcess()
 }
 
-// KillFor is Kill with a reason, for ExitError: "it …". The first one counts.
+// KillFor is Kill with a reason for ExitError: "it …". The first reason counts.
 func (c *Client) KillFor(reason string) {
 	c.noteKill(reason)
 	c.Kill()
 }
 
-// noteKill notes why a process that lives is about to be killed.
+// noteKill records why a running process is about to be killed.
 func (c *Client) noteKill(reason string) {
 	if c.proc != nil && c.proc.hasEnded() {
 		return
@@ -62,8 +60,7 @@ func (c *Client) noteKill(reason string) {
 	}
 }
 
-// beginClose starts the shutdown once and returns the channel that is closed
-// when it has done all it can.
+// beginClose starts the shutdown once and returns the channel that is closed when it has finished.
 func (c *Client) beginClose() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,14 +100,14 @@ func (c *Client) runShutdown(done chan<- struct{}) {
 	}
 	c.out.abort()
 	if c.proc != nil && !c.proc.hasEnded() {
-		c.log.Info("droid does not end at the end of its input; terminating it")
+		c.log.Info("droid does not exit at the end of its input; terminating it")
 		if err := c.proc.Terminate(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			c.log.Warn("terminating droid", zap.Error(err))
 		}
 		if subprocess.WaitTimeout(c.exited, c.bounds.term) {
 			return
 		}
-		c.log.Warn("droid does not obey; killing it")
+		c.log.Warn("droid does not exit when terminated; killing it")
 	}
 	c.killProcess()
 	if c.proc != nil {
@@ -120,11 +117,10 @@ func (c *Client) runShutdown(done chan<- struct{}) {
 	subprocess.WaitTimeout(c.exited, c.bounds.drain)
 }
 
-// closeSession has droid close its session, and reports whether droid is needed no more then: at the end of
-// its input, and at SIGTERM, it would wait 5 s for a cloud that does not know it (0.215 to 0.225). It answers
-// when the hooks of the end have run and the session's file is whole. What remains is to send the session to
-// Factory, for those who are logged in, and what runs in the background: with either, droid ends by itself.
-// The setting cloudSessionSync: false saves the 5 s as well, but has the user's model make the titles.
+// closeSession asks droid to close its session, and reports whether droid may be killed after that: at the end of its input, and at
+// SIGTERM, it would wait 5 s for a cloud that does not know it (0.215 to 0.225). It answers when the hooks at the session's end have run
+// and the session's file is complete. What remains is sending the session to Factory, for logged-in users, and background commands: in both
+// cases droid must exit by itself. The setting cloudSessionSync: false saves the 5 s as well, but makes the user's model write the titles.
 func (c *Client) closeSession(until time.Time) bool {
 	c.mu.Lock()
 	session := c.state.session
@@ -144,7 +140,7 @@ func (c *Client) closeSession(until time.Time) bool {
 	}
 	ctx, cancel := context.WithDeadline(context.Background(), until)
 	defer cancel()
-	c.parting.Store(true)
+	c.sessionClosing.Store(true)
 	if err := c.Call(ctx, methodClose, map[string]any{"sessionId": session}, nil); err != nil {
 		c.log.Debug("closing droid's session", zap.Error(err))
 		return false
@@ -152,9 +148,8 @@ func (c *Client) closeSession(until time.Time) bool {
 	return !c.HasChildren()
 }
 
-// endTurn interrupts a running turn and waits for its end, within its bound. The
-// interrupt is repeated once halfway, because droid before 0.215 loses one that
-// comes right behind a prompt.
+// endTurn interrupts a running turn and waits for its end, within its limit. The interrupt is repeated once halfway, because droid before
+// 0.215 loses one that follows a prompt immediately.
 func (c *Client) endTurn() {
 	c.mu.Lock()
 	busy, idle := c.state.busy, c.state.idle

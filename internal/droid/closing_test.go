@@ -14,13 +14,13 @@ import (
 func TestCallsWhileClosing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newPeer(t, young)
-		sent := beside(func() error { return c.AddUserMessage(t.Context(), stream.UserMessage{RequestID: "1"}) })
+		sent := async(func() error { return c.AddUserMessage(t.Context(), stream.UserMessage{RequestID: "1"}) })
 		p.expect(methodAddUserMessage)
 		p.reply("1", `{}`)
 		require.NoError(t, <-sent)
-		closed := beside(func() error { return c.Close(t.Context()) })
+		closed := async(func() error { return c.Close(t.Context()) })
 		interrupt := p.expect(methodInterrupt)
-		late := beside(func() error { return c.UpdateSettings(t.Context(), stream.SettingsPatch{}) })
+		late := async(func() error { return c.UpdateSettings(t.Context(), stream.SettingsPatch{}) })
 		synctest.Wait()
 		require.Len(t, late, 1)
 		require.ErrorIs(t, <-late, ErrClosed)

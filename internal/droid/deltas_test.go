@@ -12,7 +12,7 @@ const benchedDelta = `{"jsonrpc":"2.0","type":"notification","factoryApiVersion"
 	`"method":"droid.session_notification","params":{"sessionId":"5c7effe1-96ff-4200-bdfd-f2fd4d5dae92","notification":` +
 	`{"type":"assistant_text_delta","messageId":"4e76c44c-10e0-45ae-84c4-daf2856f20d3","blockIndex":0,"textDelta":"Hello \"you\" "}},"_meta":{"traceparent":"00-9cc766d37c7f8ad4888a8b33b47c2d04-%016x-01"}}`
 
-// benchedDeltas are deltas of 0.225, each with a span of its own.
+// benchedDeltas returns deltas of 0.225, each with its own span.
 func benchedDeltas(n int) string {
 	var b strings.Builder
 	for i := range n {

@@ -15,7 +15,7 @@ import (
 type ContextStats struct {
 	Used     int64  `json:"used"`
 	Limit    int64  `json:"limit"`
-	Accuracy string `json:"accuracy"` // "estimated" was seen
+	Accuracy string `json:"accuracy"` // "estimated" was observed
 }
 
 // ContextStats asks how full the context window is (since 0.215).
@@ -24,7 +24,7 @@ func (c *Client) ContextStats(ctx context.Context) (s ContextStats, err error) {
 	return s, err
 }
 
-// ContextBreakdown is what fills the context window, in tokens.
+// ContextBreakdown is the use of the context window, in tokens.
 type ContextBreakdown struct {
 	Model      string `json:"modelDisplayName"`
 	Budget     int64  `json:"contextBudget"`
@@ -42,15 +42,13 @@ func (c *Client) ContextBreakdown(ctx context.Context) (b ContextBreakdown, err 
 	return b, err
 }
 
-// Rename gives the session a title (since 0.215). droid first lets a model make
-// a title of its own and answers after 6 to 14 s when it has no network.
+// Rename sets the session's title (since 0.215). droid first makes a model generate a title, and answers after 6 to 14 s without a network.
 func (c *Client) Rename(ctx context.Context, title string) error {
 	return c.Call(ctx, "droid.rename_session", map[string]string{"title": title}, nil)
 }
 
-// Compact makes a new session with a summary of this one and returns its id and
-// how many messages became the summary. 0.99 needs a Factory login for it. The
-// process stays on the old session; Load goes over (0.99 to 0.225).
+// Compact makes a new session with a summary of this one, and returns its ID and how many messages the summary replaces. 0.99 needs a
+// Factory login for it. The process stays in the old session; Load switches to the new one (0.99 to 0.225).
 func (c *Client) Compact(ctx context.Context, instructions string) (sessionID string, removed int, err error) {
 	params := map[string]string{}
 	if instructions != "" {
@@ -66,21 +64,20 @@ func (c *Client) Compact(ctx context.Context, instructions string) (sessionID st
 	return r.NewSessionID, r.RemovedCount, checkID("compact_session", r.NewSessionID)
 }
 
-// RewindInfo is what going back to a message would do to files. The entries go
-// back to droid as they are.
+// RewindInfo describes what rewinding to a message would do to files. Its entries are sent back to droid unchanged.
 type RewindInfo struct {
 	Available []json.RawMessage `json:"availableFiles"` // can be restored
 	Created   []json.RawMessage `json:"createdFiles"`   // did not exist then
 	Evicted   []json.RawMessage `json:"evictedFiles"`   // droid no longer has their old content
 }
 
-// RewindInfo asks what going back to before a message of the user would do.
+// RewindInfo returns what rewinding to before a user message would do.
 func (c *Client) RewindInfo(ctx context.Context, sessionID, messageID string) (r RewindInfo, err error) {
 	err = c.Call(ctx, "droid.get_rewind_info", map[string]string{"sessionId": sessionID, "messageId": messageID}, &r)
 	return r, err
 }
 
-// RewindResult is what Rewind did. The process stays on the old session.
+// RewindResult describes what Rewind did. The process stays in the old session.
 type RewindResult struct {
 	NewSessionID   string `json:"newSessionId"`
 	Restored       int    `json:"restoredCount"`
@@ -89,8 +86,7 @@ type RewindResult struct {
 	FailedDeletes  int    `json:"failedDeleteCount"`
 }
 
-// Rewind makes a new session of what came before a message of the user, and
-// restores and deletes the files of info (0.99 to 0.225).
+// Rewind makes a new session from what came before a user message, and restores and deletes the files in info (0.99 to 0.225).
 func (c *Client) Rewind(ctx context.Context, sessionID, messageID, title string, info RewindInfo) (r RewindResult, err error) {
 	err = c.Call(ctx, "droid.execute_rewind", map[string]any{
 		"sessionId": sessionID, "messageId": messageID, "forkTitle": title,
@@ -120,8 +116,7 @@ func (c *Client) Commands(ctx context.Context) ([]CustomCommand, error) {
 	return r.Commands, err
 }
 
-// Skill is a skill of the user, the project or droid. Since 0.215 droid expands
-// "/name" in a prompt when UserInvocable.
+// Skill is a skill of the user, the project or droid. Since 0.215 droid expands "/name" in a prompt if UserInvocable.
 type Skill struct {
 	Name          string `json:"name"`
 	Description   string `json:"description"`
@@ -131,16 +126,16 @@ type Skill struct {
 	UserInvocable *bool  `json:"userInvocable"`
 }
 
-// Skills lists the skills (0.99 to 0.225). The list must not be changed: it is returned again, and droid's answer not
-// decoded again, as long as the answer stays the same. It has the text of every skill (0.225.2: 0.7 MB).
+// Skills lists the skills (0.99 to 0.225). The list must not be modified: while droid's answer stays the same, the same list is returned
+// without decoding the answer again, which contains the text of every skill (0.225.2: 0.7 MB).
 func (c *Client) Skills(ctx context.Context) ([]Skill, error) {
 	r := skillsResult{known: &c.skills}
 	err := c.Call(ctx, "droid.list_skills", nil, &r)
 	return r.list, err
 }
 
-// SwitchSkill has droid use a skill or not, in all projects of the user: it notes that in their settings. It says nothing of a
-// name that no skill has (0.215, 0.225; see stream.SwitchesSkills).
+// SwitchSkill enables or disables a skill in all of the user's projects: droid stores that in the user's settings. It ignores the name of a
+// skill that does not exist (0.215, 0.225; see stream.SwitchesSkills).
 func (c *Client) SwitchSkill(ctx context.Context, name string, on bool) error {
 	return c.Call(ctx, "droid.set_skill_disabled", struct {
 		Name     string `json:"skillName"`
@@ -149,27 +144,27 @@ func (c *Client) SwitchSkill(ctx context.Context, name string, on bool) error {
 	}{name, !on, "user"}, nil)
 }
 
-// skillsResult is an answer with skills.
+// skillsResult is an answer that lists skills.
 type skillsResult struct {
 	known *skillList
 	list  []Skill
 }
 
-// UnmarshalJSON takes the list that is known where the answer is the same.
+// UnmarshalJSON reuses the known list if the answer is the same.
 func (r *skillsResult) UnmarshalJSON(raw []byte) (err error) {
 	r.list, err = r.known.decode(raw)
 	return err
 }
 
-// skillList is the last list of skills.
+// skillList caches the last list of skills.
 type skillList struct {
 	mu   sync.Mutex
 	seed maphash.Seed
-	sum  uint64 // of the answer that it was decoded from
+	sum  uint64 // of the answer that list was decoded from
 	list []Skill
 }
 
-// decode is the list in an answer.
+// decode returns the list in an answer.
 func (s *skillList) decode(raw json.RawMessage) ([]Skill, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,9 +185,8 @@ func (s *skillList) decode(raw json.RawMessage) ([]Skill, error) {
 	return r.Skills, nil
 }
 
-// MCPServers lists the MCP servers of droid's configuration, those of
-// Client.SetRuntime among them; those passed with Initialize or Load are not (0.99
-// to 0.225). While one of them connects, 0.99 does not answer, up to a minute.
+// MCPServers lists the MCP servers of droid's configuration, including those of Client.SetRuntime but not those passed to Initialize or
+// Load (0.99 to 0.225). While one of them connects, 0.99 does not answer, for up to a minute.
 func (c *Client) MCPServers(ctx context.Context) ([]stream.MCPServerStatus, error) {
 	var r struct {
 		Servers []stream.MCPServerStatus `json:"servers"`
@@ -201,8 +195,8 @@ func (c *Client) MCPServers(ctx context.Context) ([]stream.MCPServerStatus, erro
 	return r.Servers, err
 }
 
-// SwitchMCPServer starts or stops an MCP server of the user's own file, in this process and in all that are started later: droid
-// notes it in that file. One of a project it would copy there, to run everywhere; so do not ask for that. (0.99 to 0.225)
+// SwitchMCPServer starts or stops an MCP server of the user's own file, in this process and in all later ones: droid stores that in the
+// file. It would copy a project's server there, to run everywhere; so never pass one. (0.99 to 0.225)
 func (c *Client) SwitchMCPServer(ctx context.Context, name string, on bool) error {
 	return c.Call(ctx, "droid.toggle_mcp_server", struct {
 		Name    string `json:"serverName"`
@@ -211,7 +205,7 @@ func (c *Client) SwitchMCPServer(ctx context.Context, name string, on bool) erro
 	}{name, on, "user"}, nil)
 }
 
-// ForgetMCPLogin has droid forget the login to an MCP server over HTTP. It refuses that of any other (0.99 to 0.225).
+// ForgetMCPLogin removes the login to an MCP server over HTTP. droid refuses any other server (0.99 to 0.225).
 func (c *Client) ForgetMCPLogin(ctx context.Context, name string) error {
 	return c.Call(ctx, "droid.clear_mcp_auth", struct {
 		Name string `json:"serverName"`
@@ -224,7 +218,7 @@ type MCPTool struct {
 	ServerName string `json:"serverName"`
 }
 
-// MCPTools lists the tools of all MCP servers that run.
+// MCPTools lists the tools of all running MCP servers.
 func (c *Client) MCPTools(ctx context.Context) ([]MCPTool, error) {
 	var r struct {
 		Tools []MCPTool `json:"tools"`
@@ -233,12 +227,11 @@ func (c *Client) MCPTools(ctx context.Context) ([]MCPTool, error) {
 	return r.Tools, err
 }
 
-// toolPatience is how long droid's list of MCP tools is waited for: it is asked
-// after 3, 10 and 25 seconds.
+// toolPatience are the waits before each request for droid's list of MCP tools: after 3, 10 and 25 seconds.
 var toolPatience = [...]time.Duration{3 * time.Second, 7 * time.Second, 15 * time.Second}
 
-// AwaitTools waits until droid lists tools of the named servers, and returns the
-// names of those that have offered none in the end: none when droid is gone or ctx ends.
+// AwaitTools waits until droid lists tools of the named servers, and returns the names of those that have offered none by then; none if
+// droid exits or ctx ends.
 func (c *Client) AwaitTools(ctx context.Context, names []string) (silent []string, err error) {
 	for _, wait := range toolPatience {
 		select {
@@ -260,11 +253,11 @@ func (c *Client) AwaitTools(ctx context.Context, names []string) (silent []strin
 	return names, nil
 }
 
-// toolsTime bounds how long droid may take to list its MCP tools.
+// toolsTime is how long droid may take to list its MCP tools.
 const toolsTime = 10 * time.Second
 
-// serversWithTools asks droid for its MCP tools. Those of the session's servers
-// are among them, though list_mcp_servers leaves these out (0.215 to 0.225).
+// serversWithTools returns the names of the servers with MCP tools. The session's servers are among them, although list_mcp_servers omits
+// these (0.215 to 0.225).
 func (c *Client) serversWithTools(ctx context.Context) (map[string]bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, toolsTime)
 	defer cancel()
@@ -279,15 +272,14 @@ func (c *Client) serversWithTools(ctx context.Context) (map[string]bool, error) 
 	return found, nil
 }
 
-// AuthenticateMCP begins the login to an MCP server. droid tells the address by
-// MCPAuthRequired and answers when the login has ended, after minutes at most;
-// MCPAuthCompleted says the same (0.99 to 0.225). Before 0.215 other calls wait for
-// this one: end ctx once the address is known, which does not end the login.
+// AuthenticateMCP starts the login to an MCP server. droid reports the address by MCPAuthRequired, and answers when the login has ended, up
+// to minutes later, together with MCPAuthCompleted (0.99 to 0.225). Before 0.215 other calls wait for this one: cancel ctx once the address
+// is known, which does not end the login.
 func (c *Client) AuthenticateMCP(ctx context.Context, server string) error {
 	return c.Call(ctx, "droid.authenticate_mcp_server", map[string]string{"serverName": server}, nil)
 }
 
-// CancelMCPAuth ends the login to an MCP server that has begun.
+// CancelMCPAuth cancels a login to an MCP server.
 func (c *Client) CancelMCPAuth(ctx context.Context, server string) error {
 	return c.Call(ctx, "droid.cancel_mcp_auth", map[string]string{"serverName": server}, nil)
 }

@@ -37,12 +37,12 @@ func TestSkills(t *testing.T) {
 	ctx := testContext(t)
 	for range 2 {
 		var skills []Skill
-		done := beside(func() (err error) { skills, err = c.Skills(ctx); return err })
+		done := async(func() (err error) { skills, err = c.Skills(ctx); return err })
 		p.reply(p.expect("droid.list_skills").ID, `{"skills":[{"name":"a"}]}`)
 		require.NoError(t, <-done)
 		require.Equal(t, []Skill{{Name: "a"}}, skills)
 	}
-	done := beside(func() error { _, err := c.Skills(ctx); return err })
+	done := async(func() error { _, err := c.Skills(ctx); return err })
 	p.refuse(fmt.Sprintf("%q", p.expect("droid.list_skills").ID), -32601, "no")
 	require.ErrorContains(t, <-done, "list_skills: droid: no")
 }

@@ -12,20 +12,19 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// ExitError says how the droid process ended. Every call that is outstanding
-// then, or comes later, returns it (errors.As).
+// ExitError describes how the droid process ended. Every outstanding and later call returns it (errors.As).
 type ExitError struct {
-	Path      string   // of the program, "" where it is not known
-	Code      int      // exit code, −1 when a signal ended it or it is not known
+	Path      string   // of the program, "" if unknown
+	Code      int      // exit code, −1 if a signal ended it or the code is unknown
 	Signal    string   // name of that signal, "" otherwise
-	Stderr    []string // its last lines there, see child.Tail
+	Stderr    []string // the last lines of its stderr, see subprocess.Tail
 	Started   bool     // droid had said at least one line on stdout
 	Requested bool     // Close or Kill asked for it
-	KilledFor string   // the reason given to KillFor, or the client's own for killing it; "" for none
-	Err       error    // what else is known, such as a failed write
+	KilledFor string   // the reason passed to KillFor, or the client's own reason for killing it; "" if none
+	Err       error    // a further cause, such as a failed write
 }
 
-// Error names the cause and what droid wrote to stderr, without droid's source.
+// Error returns the cause and droid's stderr, without lines of droid's source.
 func (e *ExitError) Error() string {
 	said := slices.DeleteFunc(slices.Clone(e.Stderr), sourceLine().MatchString)
 	if len(said) == 0 {
@@ -34,8 +33,8 @@ func (e *ExitError) Error() string {
 	return e.cause() + ": " + strings.Join(said, "\n")
 }
 
-// sourceLine matches what Bun, which droid is, prints around the error that ends it (0.215, 0.225): lines of the source
-// with their numbers, a mark below one, fields of the error and the stack.
+// sourceLine matches what Bun, droid's runtime, prints around a fatal error (0.215, 0.225): numbered source lines, a mark below one of
+// them, fields of the error and the stack.
 var sourceLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^ *(\d+ \|.*|\^|(path|dest|syscall|errno|code): .*|at .*:\d+:\d+\)?)$`)
 })
@@ -71,8 +70,7 @@ func (e *ExitError) cause() string {
 // Unwrap returns Err.
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// LogText is the text of an error without what droid wrote: that may be part of a
-// prompt or of an answer, which no log holds.
+// LogText returns the text of an error without droid's output: that may contain parts of a prompt or an answer, which must not be logged.
 func LogText(err error) string {
 	text := err.Error()
 	if exit, is := errors.AsType[*ExitError](err); is && len(exit.Stderr) > 0 {

@@ -15,32 +15,32 @@ import (
 // EnvDroid is the environment variable that names the droid program.
 const EnvDroid = "DROID_ACP_DROID"
 
-// Place is somewhere that Find looked.
-type Place struct {
+// SearchedPath is a path at which Find looked for droid.
+type SearchedPath struct {
 	Name string // "--droid", "$DROID_ACP_DROID", "by its name" or "the usual place"
-	Path string // what was looked for
+	Path string // the path or name that was looked for
 	Err  error
 }
 
-// NotFoundError says that there is no droid program, and where Find looked.
-type NotFoundError struct{ Looked []Place }
+// NotFoundError means that there is no droid program. It lists where Find looked.
+type NotFoundError struct{ Searched []SearchedPath }
 
-// Error lists the places.
+// Error lists the searched paths.
 func (e *NotFoundError) Error() string {
 	var b strings.Builder
 	b.WriteString("droid not found")
-	for i, p := range e.Looked {
+	for i, p := range e.Searched {
 		sep := "; "
 		if i == 0 {
 			sep = ": "
 		}
-		b.WriteString(sep + p.words())
+		b.WriteString(sep + p.describe())
 	}
 	return b.String()
 }
 
-// words say what was found there.
-func (p Place) words() string {
+// describe says what was found there.
+func (p SearchedPath) describe() string {
 	switch {
 	case errors.Is(p.Err, subprocess.ErrNotFound):
 		return fmt.Sprintf("%s (%s) is not in PATH", p.Path, p.Name)
@@ -49,24 +49,22 @@ func (p Place) words() string {
 	}
 	why := p.Err
 	if file, ok := errors.AsType[*fs.PathError](why); ok {
-		why = file.Err // the path stands before it
+		why = file.Err // the path precedes it in the text
 	}
 	return fmt.Sprintf("%s (%s): %v", p.Path, p.Name, why)
 }
 
-// Find returns the path of the droid program: explicit (the flag --droid), else
-// $DROID_ACP_DROID, else droid in PATH, else ~/.local/bin/droid. A program that
-// explicit or the variable names must exist; no other is then taken instead.
-// The error is a *NotFoundError.
+// Find returns the path of the droid program: explicit (the flag --droid), otherwise $DROID_ACP_DROID, droid in PATH, or
+// ~/.local/bin/droid. A program named by explicit or the variable must exist; no other one replaces it. The error is a *NotFoundError.
 func Find(explicit string) (string, error) {
-	for _, named := range []Place{{Name: "--droid", Path: explicit}, {Name: "$" + EnvDroid, Path: os.Getenv(EnvDroid)}} {
+	for _, named := range []SearchedPath{{Name: "--droid", Path: explicit}, {Name: "$" + EnvDroid, Path: os.Getenv(EnvDroid)}} {
 		if named.Path == "" {
 			continue
 		}
 		path, err := lookPath(named.Path)
 		if err != nil {
 			named.Err = err
-			return "", &NotFoundError{Looked: []Place{named}}
+			return "", &NotFoundError{Searched: []SearchedPath{named}}
 		}
 		return path, nil
 	}
@@ -75,10 +73,10 @@ func Find(explicit string) (string, error) {
 	if err == nil {
 		return path, nil
 	}
-	looked := []Place{{Name: "by its name", Path: "droid", Err: err}}
+	looked := []SearchedPath{{Name: "by its name", Path: "droid", Err: err}}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", &NotFoundError{Looked: append(looked, Place{Name: "the usual place", Path: "~/.local/bin/droid", Err: err})}
+		return "", &NotFoundError{Searched: append(looked, SearchedPath{Name: "the usual place", Path: "~/.local/bin/droid", Err: err})}
 	}
 	name := "droid"
 	if runtime.GOOS == "windows" {
@@ -88,11 +86,10 @@ func Find(explicit string) (string, error) {
 	if path, err = lookPath(local); err == nil {
 		return path, nil
 	}
-	return "", &NotFoundError{Looked: append(looked, Place{Name: "the usual place", Path: local, Err: err})}
+	return "", &NotFoundError{Searched: append(looked, SearchedPath{Name: "the usual place", Path: local, Err: err})}
 }
 
-// lookPath finds an executable and makes its path absolute, because droid runs
-// in the directory of the session.
+// lookPath finds an executable and returns its absolute path, because droid runs in the directory of the session.
 func lookPath(name string) (string, error) {
 	path, err := subprocess.LookPath(name)
 	if e, ok := errors.AsType[*subprocess.LookPathError](err); ok {

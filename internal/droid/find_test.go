@@ -41,7 +41,7 @@ func TestFind(t *testing.T) {
 
 	local := filepath.Join(home, ".local", "bin")
 	e := notFound("")
-	require.Len(t, e.Looked, 2)
+	require.Len(t, e.Searched, 2)
 	require.ErrorContains(t, e, "droid not found: droid (by its name) is not in PATH; ")
 	require.ErrorContains(t, e, filepath.Join(local, "droid"+suffix)+" (the usual place) is not there")
 
@@ -53,17 +53,17 @@ func TestFind(t *testing.T) {
 	require.Equal(t, other, found(""))
 	require.Equal(t, filepath.Join(inPath, "droid"+suffix), found("droid"), "the flag wins, and may be a name")
 
-	// What is named must be there.
+	// A named program must exist.
 	t.Setenv(EnvDroid, filepath.Join(home, "none"))
 	e = notFound("")
-	require.Len(t, e.Looked, 1)
-	require.Equal(t, "$"+EnvDroid, e.Looked[0].Name)
+	require.Len(t, e.Searched, 1)
+	require.Equal(t, "$"+EnvDroid, e.Searched[0].Name)
 	e = notFound(filepath.Join(home, "none2"))
-	require.Equal(t, "--droid", e.Looked[0].Name)
+	require.Equal(t, "--droid", e.Searched[0].Name)
 	if runtime.GOOS != "windows" {
 		plain := filepath.Join(home, "plain")
 		require.NoError(t, os.WriteFile(plain, nil, 0o600))
-		require.ErrorIs(t, notFound(plain).Looked[0].Err, os.ErrPermission)
+		require.ErrorIs(t, notFound(plain).Searched[0].Err, os.ErrPermission)
 	}
 
 	// A relative path is made absolute: droid is started in another directory.

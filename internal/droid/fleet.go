@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// KillTime bounds how long killed droids may take to be gone. Their last output takes
-// longest, since a child of droid may hold it open.
+// KillTime is how long killed droids may take to end. The rest of their output takes longest, since a child of droid may hold it open.
 const KillTime = 3 * time.Second
 
-// Fleet is the processes of an agent that may still run, so that they can be
-// ended when those that own them cannot do it. The zero value is ready.
+// Fleet holds an agent's running droid processes, so that they can be killed when their owners cannot do it. The zero value is ready to
+// use.
 type Fleet struct {
 	mu      sync.Mutex
 	killed  bool
 	started []*Client
 }
 
-// Add notes a process. It kills the process if Kill was called before.
+// Add adds a process. It kills the process if Kill was called before.
 func (d *Fleet) Add(client *Client) {
 	d.mu.Lock()
 	d.started = append(slices.DeleteFunc(d.started, hasExited), client)
@@ -31,8 +30,7 @@ func (d *Fleet) Add(client *Client) {
 
 func hasExited(client *Client) bool { return isClosed(client.Exited()) }
 
-// Kill ends all processes, and those that are added later. It returns when they are
-// gone, or after KillTime.
+// Kill kills all processes, and those added later. It returns when they have ended, or after KillTime.
 func (d *Fleet) Kill() {
 	d.mu.Lock()
 	d.killed = true

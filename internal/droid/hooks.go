@@ -15,22 +15,20 @@ import (
 // wraps it says why.
 var ErrHooks = errors.New("droid gets no hooks")
 
-// Hook is a command that droid runs at an event, with a description of it in JSON on
-// stdin.
+// Hook is a command that droid runs at an event, with a description of the event in JSON on stdin.
 type Hook struct {
 	Event   string // such as "PreToolUse" or "PostToolUse"
-	Matcher string // a regular expression for names of tools, "" for every tool
+	Matcher string // a regular expression for tool names, "" for every tool
 	Command string // for the shell
-	// Timeout is how long droid waits for the command, in whole seconds rounded up; zero
-	// is droid's own. 0.225 kills the command then, 0.99 waits all the same.
+	// Timeout is how long droid waits for the command, rounded up to whole seconds; zero for droid's default. 0.225 then kills the command,
+	// 0.99 waits for it anyway.
 	Timeout time.Duration
 }
 
-// hooksByEvent are the "hooks" of a settings file: for each event a list of matchers with
-// their commands.
+// hooksByEvent is the "hooks" object of a settings file: for each event a list of matchers with their commands.
 type hooksByEvent map[string][]json.RawMessage
 
-// entry is the hook as an element of the list for its event.
+// entry returns the hook as an element of its event's list.
 func (h Hook) entry() (json.RawMessage, error) {
 	type command struct {
 		Type    string `json:"type"`
@@ -43,8 +41,7 @@ func (h Hook) entry() (json.RawMessage, error) {
 	}{h.Matcher, []command{{"command", h.Command, int64((h.Timeout + time.Second - 1) / time.Second)}}})
 }
 
-// allHooks returns the hooks of r, and where droid takes them in place of the user's own
-// those as well. The error is ErrHooks.
+// allHooks returns the hooks of r, and the user's own hooks as well if droid would replace those. The error is ErrHooks.
 func (c *Client) allHooks(r Runtime) (hooksByEvent, error) {
 	if len(r.Hooks) == 0 {
 		return nil, nil
@@ -65,7 +62,7 @@ func (c *Client) allHooks(r Runtime) (hooksByEvent, error) {
 		return all, nil
 	}
 	if r.replacesHooks() {
-		return all, nil // withoutHooks puts in the user's own, and none of the project's
+		return all, nil // excludeHooks adds the user's own, and none of the project's
 	}
 	users, err := userHooks(r.CWD, Home(c.env), slices.Sorted(maps.Keys(all)))
 	if err != nil {

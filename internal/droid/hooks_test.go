@@ -27,7 +27,7 @@ const (
 	noMCP    = `"mcp":{"mcpServers":{}}`
 )
 
-// startVersion starts a droid that tells this version of its protocol.
+// startVersion starts a droid that reports this protocol version.
 func startVersion(t *testing.T, version string, env ...string) *Client {
 	t.Helper()
 	c := startTaking(t, append(env, envFakeVersion+"="+version)...)
@@ -43,7 +43,7 @@ func startVersion(t *testing.T, version string, env ...string) *Client {
 func settingsOf(t *testing.T, c *Client) string {
 	t.Helper()
 	if !c.Version().IsZero() {
-		<-c.Events() // the line that told it
+		<-c.Events() // the line with the version
 	}
 	_, err := c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
 	require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestNoHooksForAnUnknownVersion(t *testing.T) {
 	require.JSONEq(t, `{`+noMCP+`}`, settingsOf(t, c))
 }
 
-// What is no file any more is another error: nobody knows what droid has.
+// A settings file that cannot be written is another error: it is unknown what droid has.
 func TestSettingsThatCannotBeWritten(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere the settings are a file that can be written at any time")
@@ -158,7 +158,7 @@ func TestAwaitStart(t *testing.T) {
 	}
 }
 
-// A droid that somebody else runs may have a settings file, too.
+// A droid run by the caller may have a settings file, too.
 func TestSettingsOfAnotherOnesDroid(t *testing.T) {
 	home := realDir(t)
 	t.Setenv(envHome, home)
@@ -168,7 +168,7 @@ func TestSettingsOfAnotherOnesDroid(t *testing.T) {
 		return NewClientWithSettings(stdout, stdin, func(data []byte) error { held = string(data); return nil }, nil)
 	})
 	require.True(t, c.TakesRuntime())
-	known := beside(func() error {
+	known := async(func() error {
 		c.AwaitVersion(t.Context())
 		return nil
 	})

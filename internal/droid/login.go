@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// EnvKey is a key by which droid logs in.
+// EnvKey is the environment variable with an API key for droid's login.
 const EnvKey = "FACTORY_API_KEY"
 
-// loginFiles are files in which droid keeps a login, each with a suffix of its own for
-// other servers than Factory's public one. The names are those that are in the programs
-// 0.99.0 and 0.225.2; nobody has logged in to see them.
+// loginFiles are the files in which droid stores a login, each with its own suffix for servers other than Factory's public one. The names
+// are from the programs 0.99.0 and 0.225.2; no login was made to see them.
 var loginFiles = []string{"auth.v2.file", "auth.v2.keyring", "auth.v2.loginkeychain", "auth.encrypted"}
 
-// KeptLogin is the name of a file in which droid keeps a login, "" if there is none.
-func KeptLogin(factory string) string {
+// StoredLogin returns the name of a file in which droid stores a login, "" if there is none.
+func StoredLogin(factory string) string {
 	entries, err := os.ReadDir(factory)
 	if err != nil {
 		return ""
@@ -32,13 +31,13 @@ func KeptLogin(factory string) string {
 	return ""
 }
 
-// LookForLogin looks whether droid has a login, see LacksLogin. It reads files.
-func (c *Client) LookForLogin() { c.noLogin.Store(!mayHaveLogin(c.env)) }
+// CheckLogin checks whether droid has a login, see LacksLogin. It reads files.
+func (c *Client) CheckLogin() { c.noLogin.Store(!mayHaveLogin(c.env)) }
 
-// LacksLogin reports whether the last LookForLogin found that droid has no login.
+// LacksLogin reports whether the last CheckLogin found no login.
 func (c *Client) LacksLogin() bool { return c.noLogin.Load() }
 
-// mayHaveLogin reports whether a droid with this environment is logged in, as far as is known.
+// mayHaveLogin reports whether a droid with this environment may be logged in.
 func mayHaveLogin(env []string) bool {
 	home := Home(env)
 	if home == "" || slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, EnvKey+"=") && v != EnvKey+"=" }) {
@@ -46,5 +45,5 @@ func mayHaveLogin(env []string) bool {
 	}
 	factory := filepath.Join(home, ".factory")
 	_, err := os.ReadDir(factory)
-	return err != nil || KeptLogin(factory) != ""
+	return err != nil || StoredLogin(factory) != ""
 }

@@ -19,7 +19,7 @@ import (
 // The test binary runs itself as a fake droid: envFake names the behaviour.
 const (
 	envFake   = "DROID_TEST_FAKE"
-	envSocket = "DROID_TEST_SOCKET" // a listener of the test; its end tells that the process died
+	envSocket = "DROID_TEST_SOCKET" // a listener of the test; its end shows that the process has exited
 )
 
 func TestMain(m *testing.M) {

@@ -1,9 +1,8 @@
-// Package droid runs Factory's droid CLI as a child process and speaks its
-// stream-jsonrpc protocol: one JSON message a line on stdin and stdout.
+// Package droid runs Factory's droid CLI as a child process and speaks its stream-jsonrpc protocol: one JSON message per line on stdin and
+// stdout. Its main type is Client, a running droid; package adapter has one for each session, and the doctor and smoke use it too.
 //
-// It knows processes, framing and requests; what droid says is decoded by package
-// stream. It does not know ACP, and it does not judge what droid says: repeats,
-// contradictions and lost messages pass through it unchanged to internal/quirks.
+// The package handles processes, framing and requests; package stream decodes droid's messages. It does not know ACP, and it does not judge
+// what droid sends: repeated, contradictory and lost messages pass through it unchanged to internal/quirks.
 package droid
 
 import (
@@ -18,12 +17,11 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// apiVersion is the factoryApiVersion that every message must carry; droid
-// answers −32700 to any other value (all versions observed, 0.57 to 0.225).
+// apiVersion is the factoryApiVersion that every message must have; droid answers −32700 to any other value (all versions observed, 0.57 to
+// 0.225).
 const apiVersion = "1.0.0"
 
-// request is a request of ours. droid refuses an id that is no string and a
-// request without params (all versions observed).
+// request is a request to droid, which refuses an ID that is not a string and a request without params (all versions observed).
 type request struct {
 	JSONRPC    string `json:"jsonrpc"`
 	Type       string `json:"type"`
@@ -33,7 +31,7 @@ type request struct {
 	Params     any    `json:"params"`
 }
 
-// reply is our response to a request of droid. ID is the id as droid wrote it.
+// reply is our response to a request of droid. ID is the ID as droid wrote it.
 type reply struct {
 	JSONRPC    string           `json:"jsonrpc"`
 	Type       string           `json:"type"`
@@ -43,7 +41,7 @@ type reply struct {
 	Error      *stream.RPCError `json:"error,omitempty"`
 }
 
-// encodeRequest returns the line of a request, with its newline.
+// encodeRequest returns the line of a request, including the newline.
 func encodeRequest(id, method string, params any) ([]byte, error) {
 	if params == nil {
 		params = struct{}{}
@@ -69,7 +67,7 @@ type outputFormat struct {
 	Schema json.RawMessage `json:"schema"`
 }
 
-// newUserMessage is the params for m.
+// newUserMessage returns the params for m.
 func newUserMessage(m stream.UserMessage) userMessage {
 	u := userMessage{Text: m.Text, Images: m.Images, Files: m.Files, MessageID: m.MessageID}
 	if m.Schema != nil {
@@ -78,8 +76,8 @@ func newUserMessage(m stream.UserMessage) userMessage {
 	return u
 }
 
-// encodeRequest returns the line of the request that sends m. The data of images and documents is megabytes, of
-// which encoding/json would make several copies: the line is encoded without them, and they are put where they belong.
+// encodeRequest returns the line of the request that sends m. Images and documents are megabytes, of which encoding/json would make several
+// copies: the line is encoded without them, and they are inserted afterwards.
 func (m userMessage) encodeRequest(id, method string) ([]byte, error) {
 	m.Images, m.Files = slices.Clone(m.Images), slices.Clone(m.Files)
 	var apart []string // in the order of the line
@@ -102,10 +100,10 @@ func (m userMessage) encodeRequest(id, method string) ([]byte, error) {
 	for _, data := range apart {
 		size += len(data)
 	}
-	memory.ReleaseAfter(size) // the line that the data came with is needed no more
+	memory.ReleaseAfter(size) // the line that the data came with is no longer needed
 	whole := make([]byte, 0, size)
 	for _, data := range apart {
-		const begins = `"data":"` // no text has that: its quotes are escaped
+		const begins = `"data":"` // no text contains that: quotes are escaped
 		at := bytes.Index(line, []byte(begins+`"`)) + len(begins)
 		whole = append(append(whole, line[:at]...), data...)
 		line = line[at:]
@@ -113,7 +111,7 @@ func (m userMessage) encodeRequest(id, method string) ([]byte, error) {
 	return append(whole, line...), nil
 }
 
-// isPlain reports whether a JSON string may have the text as it is.
+// isPlain reports whether a JSON string may contain the text unescaped.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
@@ -132,8 +130,8 @@ func encodeResult(id string, result any) ([]byte, error) {
 	return encodeLine(reply{JSONRPC: "2.0", Type: stream.TypeResponse, APIVersion: apiVersion, ID: raw, Result: result})
 }
 
-// encodeError returns the line that refuses a request of droid. droid takes any error as a
-// refusal: cancel for a permission, a failed tool for a question (0.99 to 0.225).
+// encodeError returns the line that refuses a request of droid. droid treats any error as a refusal: cancel for a permission, a failed tool
+// for a question (0.99 to 0.225).
 func encodeError(id json.RawMessage, code int, message string) ([]byte, error) {
 	return encodeLine(reply{
 		JSONRPC: "2.0", Type: stream.TypeResponse, APIVersion: apiVersion, ID: id,

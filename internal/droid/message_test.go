@@ -11,8 +11,8 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// A user message is what encoding/json makes of it, whatever its texts and data look like.
-func TestUserMessageIsEncodedAsItIs(t *testing.T) {
+// A user message is encoded as by encoding/json, whatever its texts and data are.
+func TestUserMessageMatchesEncodingJSON(t *testing.T) {
 	const mark = `"data":""`
 	for _, data := range []string{"", "aW1n", mark, "a\nb", `\"data\":\"\"`, "é\xff", "<b>&", strings.Repeat("QUJD", 5000)} {
 		m := userMessage{Text: mark + data, MessageID: data,

@@ -7,8 +7,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// guard runs f in a goroutine of its own. A mistake in this program that panics
-// there ends this droid alone: calls return the panic as the reason of its end.
+// guard runs f in a new goroutine. A panic there ends this droid alone: calls return the panic as the reason of its end.
 func (c *Client) guard(f func()) {
 	go func() {
 		defer func() {
@@ -22,9 +21,8 @@ func (c *Client) guard(f func()) {
 	}()
 }
 
-// failFirst is deferred last, so that it runs before the deferred calls that tell
-// others of the goroutine's end: a panic must be noted as the reason of the client's
-// end before those others note one of their own.
+// failFirst is deferred last, so that it runs before the deferred calls that report the goroutine's end: a panic must be recorded as the
+// reason of the client's end before they record theirs.
 func (c *Client) failFirst() {
 	if p := recover(); p != nil {
 		c.fail(&ExitError{Code: -1, Err: panicError(p)})

@@ -13,8 +13,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// peer is the droid end of an in-memory client. Its calls run on the test's
-// goroutine, so what the client does meanwhile runs beside it.
+// peer is the droid end of an in-memory client. Its calls run on the test's goroutine, so the client's calls must run in another.
 type peer struct {
 	t       testing.TB
 	version string // factoryProtocolVersion of what it writes, "" for none
@@ -23,7 +22,7 @@ type peer struct {
 	out     *io.PipeWriter
 }
 
-// message is what a peer reads.
+// message is a message read by a peer.
 type message struct {
 	JSONRPC, Type, FactoryAPIVersion, ID, Method string
 	Params, Result                               json.RawMessage
@@ -98,8 +97,8 @@ func (p *peer) notify(body string) {
 	p.send(`"type":"notification","method":"droid.session_notification","params":{"notification":%s}`, body)
 }
 
-// beside runs f in a goroutine of its own and returns its error.
-func beside(f func() error) <-chan error {
+// async runs f in a goroutine and returns its error.
+func async(f func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
 	return done

@@ -12,50 +12,44 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// envAutoUpdate keeps droid from replacing its own program while sessions run.
+// envAutoUpdate prevents droid from replacing its own program while sessions run.
 const envAutoUpdate = "FACTORY_DROID_AUTO_UPDATE_ENABLED"
 
-// flagSystemPrompt names a file whose text droid appends to its system prompt. droid
-// reads it once, as it starts (0.99 to 0.225).
+// flagSystemPrompt names a file whose text droid appends to its system prompt. droid reads it once, at its start (0.99 to 0.225).
 const flagSystemPrompt = "--append-system-prompt-file"
 
-// Command says how to run droid.
+// Command describes how to run droid.
 type Command struct {
 	Path string   // of the program, see Find
-	Args []string // put before "exec"
-	Dir  string   // working directory, "" for ours; see Alone
-	Env  []string // nil for ours
-	// Runtime makes the process take MCP servers and hooks where that can be done, see
-	// Client.SetRuntime.
+	Args []string // placed before "exec"
+	Dir  string   // working directory, "" for the current one; see Alone
+	Env  []string // nil for the current one
+	// Runtime makes the process accept MCP servers and hooks if possible, see Client.SetRuntime.
 	Runtime bool
-	// Project is what the project brings, as somebody has just looked; nil where nobody has, as
-	// its user trusts all projects. The process is started with that.
+	// Project is the current content of the project's files; nil if it was not read because the user trusts all projects. The process is
+	// started with it.
 	Project *projectconfig.Layer
-	// Without is what a project brings that its user did not allow, and the process is to leave
-	// out; nil where the user allowed all. With an empty one the process is guarded against what
-	// nobody has seen.
+	// Without is the part of a project that the user did not allow, which the process must exclude; nil if the user allowed everything. An
+	// empty one guards the process against files that appear later.
 	Without *projectconfig.Layer
-	// Alone starts the process in an empty directory in place of Dir, and runs no MCP server and no
-	// hook of anybody's until Client.SetRuntime says which. It reads nothing of a project before its
-	// session is opened; one before 0.215 then has no subagents of it. So starts a droid that is to
-	// leave something out, and one that is no session's. Start fails with a LeftOutError where that
-	// cannot be had.
+	// Alone starts the process in an empty directory instead of Dir, without any MCP servers and hooks until Client.SetRuntime sets them.
+	// It reads no project files before its session is opened; before 0.215 it then lacks the project's subagents. A droid that must exclude
+	// something, and one without a session, is started so. Start fails with an ExcludeError if that is impossible.
 	Alone bool
-	// TrustsAll is for a user who trusts every project: droid applies what appears while it runs, and
-	// git is left as it is. Else droid watches no files (see withoutWatching), and git runs no program
-	// that a repository's configuration names for watching its files and for looking at signatures,
-	// takes no bare repository that is not named to it, and its status runs no hook, in droid and in
-	// all that it runs.
+	// Scratch keeps what the process stores, its sessions among it, in a directory of its own that is removed with the process. Such a
+	// process has the user's settings and no login.
+	Scratch bool
+	// TrustsAll means that the user trusts every project: droid applies files that appear while it runs, and git is unrestricted. Otherwise
+	// droid watches no files (see withoutWatching), and in droid and everything it runs, git runs no program that a repository configures
+	// for watching files or checking signatures, uses no bare repository that is not named explicitly, and its status runs no hook.
 	TrustsAll bool
-	// SystemPrompt is added to droid's system prompt, "" for nothing. It holds for all
-	// sessions of the process, new and loaded, also after a compaction, and droid stores
-	// nothing of it (0.99 to 0.225).
+	// SystemPrompt is added to droid's system prompt, "" for nothing. It applies to all sessions of the process, new and loaded, also after
+	// a compaction; droid does not store it (0.99 to 0.225).
 	SystemPrompt string
 }
 
-// arguments are the whole command line behind the program. The flags --model,
-// --auto and --use-spec have no effect in this mode (0.99 to 0.225, quirk 15), so all
-// settings go into Initialize.
+// arguments returns the command line after the program. The flags --model, --auto and --use-spec have no effect in this mode (0.99 to
+// 0.225, quirk 15), so all settings go into Initialize.
 func (c Command) arguments() []string {
 	args := append([]string(nil), c.Args...)
 	args = append(args, "exec", "--input-format", "stream-jsonrpc", "--output-format", "stream-jsonrpc")
@@ -69,15 +63,12 @@ func (c Command) environment() []string {
 	return subprocess.WithDefaultEnv(c.Env, envAutoUpdate, "false")
 }
 
-// Start runs droid and returns a client of it. droid lives until Close, Kill or
-// its own end, or until our process dies.
-//
-// log may be nil.
+// Start runs droid and returns a client of it. droid runs until Close, Kill or its own exit, or until this process dies. log may be nil.
 func Start(cmd Command, log *zap.Logger) (*Client, error) {
 	return start(cmd, log, defaultBounds)
 }
 
-func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
+func start(cmd Command, log *zap.Logger, b timeouts) (*Client, error) {
 	log = cmp.Or(log, zap.NewNop())
 	p, err := startProcess(cmd, log)
 	if err != nil {
@@ -97,18 +88,19 @@ type process struct {
 	env      []string
 	project  *projectconfig.Layer // see Command
 	without  *projectconfig.Layer // see Command
-	checked  bool                 // what it says of itself is checked
-	settings *files.PrivateFile   // nil without one
-	files    []*files.PrivateFile // to close when the process is gone; settings is one of them
-	own      map[string]string    // variables of the user's for MCP servers, see withoutWatching
-	dir      *files.TempDir       // see Command.Alone; nil without one
+	checked  bool                 // what it reports is checked
+	settings *files.PrivateFile   // nil if there is none
+	files    []*files.PrivateFile // closed when the process has ended; settings is one of them
+	own      map[string]string    // the user's variables for MCP servers, see withoutWatching
+	dir      *files.TempDir       // see Command.Alone; nil if there is none
+	scratch  *files.TempDir       // see Command.Scratch; nil if there is none
 }
 
 // startProcess starts droid.
 func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	c := subprocess.Command{Path: cmd.Path, Args: cmd.arguments(), Dir: cmd.Dir, Env: cmd.environment(), Tree: true}
 	p := &process{project: cmd.Project, without: cmd.Without, checked: cmd.Alone || cmd.Without != nil}
-	err := p.giveFiles(&c, cmd, log)
+	err := p.addFiles(&c, cmd, log)
 	if err == nil && !cmd.TrustsAll {
 		err = p.restrict(&c)
 	}
@@ -118,6 +110,11 @@ func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 		}
 	}
 	p.path, p.env = c.Path, c.Env
+	if err == nil && cmd.Scratch {
+		if p.scratch, err = linkSettings(Home(c.Env)); err == nil {
+			c.Env = append(c.Env[:len(c.Env):len(c.Env)], envHome+"="+p.scratch.Path)
+		}
+	}
 	if err == nil {
 		p.Process, err = subprocess.Start(c)
 	}
@@ -130,7 +127,7 @@ func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	return p, nil
 }
 
-// restrict keeps git from running programs of a repository, and droid from watching files.
+// restrict prevents git from running a repository's programs, and droid from watching files.
 func (p *process) restrict(c *subprocess.Command) error {
 	c.Env = withoutPrograms(c.Env)
 	restore, own, err := withoutWatching(c)
@@ -140,18 +137,20 @@ func (p *process) restrict(c *subprocess.Command) error {
 	return err
 }
 
-// clean removes what was made for the process, which is gone.
+// clean removes what was created for the process, after its end.
 func (p *process) clean() {
 	for _, f := range p.files {
 		f.Close()
 	}
-	if p.dir != nil {
-		_ = p.dir.Remove() // the next one that is made removes what is left
+	for _, dir := range []*files.TempDir{p.dir, p.scratch} {
+		if dir != nil {
+			_ = dir.Remove() // the next one that is created removes what is left
+		}
 	}
 }
 
-// giveFiles makes the files that the process is to read and names them to it.
-func (p *process) giveFiles(c *subprocess.Command, cmd Command, log *zap.Logger) error {
+// addFiles creates the files that the process must read, and names them on its command line and in its environment.
+func (p *process) addFiles(c *subprocess.Command, cmd Command, log *zap.Logger) error {
 	if cmd.SystemPrompt != "" {
 		f, err := files.NewPrivateFile("system-prompt", []byte(cmd.SystemPrompt))
 		if err != nil {
@@ -168,17 +167,16 @@ func (p *process) giveFiles(c *subprocess.Command, cmd Command, log *zap.Logger)
 			p.files = append(p.files, p.settings)
 			return nil
 		}
-		err = noSettings(c.Env)
+		err = checkSettingsFree(c.Env)
 	}
-	if cmd.Must() {
+	if cmd.RequiresSettings() {
 		return err
 	}
-	log.Info("droid is not guarded against what a project may bring", zap.Error(err))
+	log.Info("droid is not guarded against project files", zap.Error(err))
 	return nil
 }
 
-// exitError describes a process that has ended. Its stderr goes to the user with the
-// error; the log gets the number of lines alone.
+// exitError describes a process that has ended. Its stderr is part of the error, for the user; the log has only the number of lines.
 func (p *process) exitError(drain time.Duration, log *zap.Logger) *ExitError {
 	exit := p.Exit(drain)
 	if exit.LineCount > 0 {

@@ -22,7 +22,7 @@ import (
 )
 
 // shortBounds make Close impatient.
-var shortBounds = bounds{
+var shortBounds = timeouts{
 	interrupt: 200 * time.Millisecond,
 	eof:       200 * time.Millisecond,
 	term:      200 * time.Millisecond,
@@ -33,7 +33,7 @@ var shortBounds = bounds{
 	line:      4 << 20,
 }
 
-// patience is what a test allows for what should take milliseconds.
+// patience is how long a test waits for what should take milliseconds.
 const patience = time.Minute
 
 func testContext(t *testing.T) context.Context {
@@ -44,7 +44,7 @@ func testContext(t *testing.T) context.Context {
 }
 
 // startFake starts a fake droid whose end is awaited.
-func startFake(t *testing.T, b bounds, mode string, env ...string) *Client {
+func startFake(t *testing.T, b timeouts, mode string, env ...string) *Client {
 	t.Helper()
 	cmd := fakeCommand(mode, env...)
 	cmd.Dir = t.TempDir()
@@ -57,7 +57,7 @@ func startFake(t *testing.T, b bounds, mode string, env ...string) *Client {
 	return c
 }
 
-// drain reads events until the end, beside the test.
+// drain reads events until the end, in a goroutine.
 func drain(t *testing.T, c *Client) {
 	t.Helper()
 	done := make(chan struct{})
@@ -228,7 +228,7 @@ func TestDeathFailsAllCalls(t *testing.T) {
 	require.ErrorAs(t, c.UpdateSettings(ctx, stream.SettingsPatch{}), &exit)
 }
 
-// The calls return although nobody reads the events before the response.
+// The calls return although the events before the response are unread.
 func TestDeathWithUnreadEvents(t *testing.T) {
 	c := startFake(t, shortBounds, "flood")
 	errs := make(chan error)
@@ -399,7 +399,7 @@ func TestToolsDieWithKilledDroid(t *testing.T) {
 	}
 }
 
-// droid dies when its parent is killed and cannot say goodbye.
+// droid exits when its parent is killed without closing its streams.
 func TestParentDeath(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("parent-death signals exist on Linux only")

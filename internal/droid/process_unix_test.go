@@ -17,7 +17,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// startTool runs a tool as droid does: in a session of its own.
+// startTool runs a tool as droid does: in a new session.
 func startTool(inherit bool) {
 	cmd := toolCommand()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -46,8 +46,7 @@ func fakeWithServer(in *bufio.Reader) int {
 	return 0
 }
 
-// fakeServer is such a server, one that does not mind the end of its input. It says that
-// it was asked to end.
+// fakeServer is such a server, which ignores the end of its input. It reports that it was asked to end.
 func fakeServer(*bufio.Reader) int {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGTERM)
@@ -103,8 +102,7 @@ func TestHasChildren(t *testing.T) {
 	}
 }
 
-// What droid started in its own process group ends with it, however it ends: asked to end
-// unless there is haste.
+// What droid started in its own process group ends with it, however it ends: asked to end unless a forced end leaves no time.
 func TestDroidsGroupEndsWithIt(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -117,7 +115,7 @@ func TestDroidsGroupEndsWithIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			last := ""
-			for range 5 { // on a busy machine the time to end by itself may be too short to say so
+			for range 5 { // on a busy machine the time may be too short to report it
 				life := newLifeline(t)
 				c := startFake(t, shortBounds, "with-server", life.env())
 				_, said := life.acceptTalker()

@@ -19,14 +19,14 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// Program is what the file of a program tells of itself.
+// Program is what a program's file shows.
 type Program struct {
 	Path        string   // where all symbolic links lead
 	Systems     []string // what it runs on, as "linux/amd64"; none for scripts and unknown formats
 	Interpreter string   // what a script names behind "#!", "" for other files
 }
 
-// Inspect reads the beginning of a program's file. It starts nothing.
+// Inspect reads the beginning of a program's file. It does not run it.
 func Inspect(path string) (Program, error) {
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -49,8 +49,7 @@ func Inspect(path string) (Program, error) {
 	return p, nil
 }
 
-// RunsOn reports whether the program runs on a system, as far as its file tells. macOS
-// and Windows on arm64 run programs for amd64, too.
+// RunsOn reports whether the program runs on a system, as far as its file shows. macOS and Windows on arm64 run programs for amd64, too.
 func (p Program) RunsOn(goos, goarch string) bool {
 	if len(p.Systems) == 0 || slices.Contains(p.Systems, goos+"/"+goarch) {
 		return true
@@ -132,18 +131,17 @@ func peSystems(file io.ReaderAt) []string {
 	return []string{"windows/386"}
 }
 
-// release is how droid writes its version (0.99 to 0.225).
+// releaseForm matches a version as droid writes it (0.99 to 0.225).
 var releaseForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^v?\d+\.\d+\.\d+[\w.+-]*$`) })
 
-// Release asks the program for the version of its release, such as "0.225.2": 0.1 s
-// (0.225) to 1.4 s (0.99). env is its environment, nil for ours. Nothing of it is left when
-// ctx ends.
+// Release runs the program to get its release version, such as "0.225.2". That takes 0.1 s (0.225) to 1.4 s (0.99). env is its environment,
+// nil for the current one. When ctx ends, the program is killed.
 func Release(ctx context.Context, path string, env []string) (string, error) {
 	dir, err := files.MakeEmptyDir()
 	if err != nil {
 		return "", err
 	}
-	defer dir.Remove() // the next one that is made removes what is left
+	defer dir.Remove() // the next one that is created removes what is left
 	var out subprocess.Tail
 	c := subprocess.Command{Path: path, Args: []string{"--version"}, Dir: dir.Path, Env: Command{Env: env}.environment()}
 	exit, err := subprocess.Run(ctx, c, &out, 0)

@@ -13,39 +13,36 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// ErrHasSession is returned by Initialize when the process already has a
-// session: droid would give the new one the old one's conversation (0.99 to
-// 0.225).
+// ErrHasSession is returned by Initialize if the process already has a session: droid would give the new session the old one's conversation
+// (0.99 to 0.225).
 var ErrHasSession = errors.New("droid: process already has a session")
 
-// InitializeParams open a new session.
+// InitializeParams are the parameters of a new session.
 type InitializeParams struct {
 	MachineID string // "" for an id of this process
-	CWD       string // absolute; wins over the directory that droid was started in. droid refuses one that does not exist since 0.215
+	CWD       string // absolute; overrides the directory that droid was started in. Since 0.215 droid refuses one that does not exist
 	SessionID string // "" to let droid choose one
-	// Settings to start with; what is nil comes from the user's configuration of
-	// droid. Read the result: droid may silently start with other ones.
+	// Settings are the initial settings; nil fields come from the user's configuration of droid. Check the result: droid may silently start
+	// with other ones.
 	Settings   stream.SettingsPatch
 	MCPServers []stream.MCPServer // ignored before 0.215
-	// SystemPrompt is added to droid's system prompt, "" for nothing. droid stores it with
-	// the session, so that it holds whenever the session is loaded, and copies it to the
-	// sessions made of this one (0.215 to 0.225; ignored before, see
-	// stream.StoresSystemPrompt).
+	// SystemPrompt is added to droid's system prompt, "" for nothing. droid stores it with the session, so that it applies whenever the
+	// session is loaded, and copies it to sessions made from this one (0.215 to 0.225; ignored before, see stream.StoresSystemPrompt).
 	SystemPrompt string
 }
 
-// LoadParams open an existing session.
+// LoadParams are the parameters for opening an existing session.
 type LoadParams struct {
 	SessionID    string
-	MessageLimit int                // most messages to return; 0 for droid's default, 100 since 0.215 and all before
+	MessageLimit int                // maximum number of messages to return; 0 for droid's default: 100 since 0.215, all before
 	MCPServers   []stream.MCPServer // ignored before 0.215
 }
 
-// machineID is made once: droid needs some id and does nothing visible with it.
+// machineID is generated once: droid needs an ID, without a visible effect.
 var machineID = sync.OnceValue(uuid.NewString)
 
-// Initialize opens a new session. A process can do that once, and not after
-// Load: ErrHasSession, as droid would mix the conversations (quirk 20). When droid refuses it may be tried again.
+// Initialize opens a new session. A process can do that once, and not after Load: ErrHasSession, since droid would mix the conversations
+// (quirk 20). After a refusal it may be called again.
 func (c *Client) Initialize(ctx context.Context, p InitializeParams) (*stream.SessionInfo, error) {
 	if p.CWD == "" {
 		return nil, errors.New("initialize_session: no working directory")
@@ -67,16 +64,16 @@ func (c *Client) Initialize(ctx context.Context, p InitializeParams) (*stream.Se
 	}
 	info, err := c.open(ctx, methodInitialize, params, p.SessionID)
 	if k := c.checks.Load(); k != nil && err == nil {
-		if what := k.tooFree(p.Settings, info.Settings); what != "" {
+		if what := k.tooPermissive(p.Settings, info.Settings); what != "" {
 			c.KillFor(what)
-			return nil, &LeftOutError{Why: what + ". droid was ended."}
+			return nil, &ExcludeError{Why: what + ". droid was ended."}
 		}
 	}
 	return info, err
 }
 
-// Load opens an existing session and returns its history. It works on a fresh
-// process and on one that has a session, which it leaves; not during a turn.
+// Load opens an existing session and returns its history. It works in a new process and in one with a session, which it leaves; not during
+// a turn.
 func (c *Client) Load(ctx context.Context, p LoadParams) (*stream.SessionInfo, error) {
 	if p.SessionID == "" {
 		return nil, errors.New("load_session: no session id")
@@ -89,11 +86,10 @@ func (c *Client) Load(ctx context.Context, p LoadParams) (*stream.SessionInfo, e
 	return c.open(ctx, methodLoad, params, p.SessionID)
 }
 
-// open calls a method that opens a session. id is the session's, when the
-// caller knows it. A call whose outcome is not known counts as done.
+// open calls a method that opens a session. id is the session's ID if the caller knows it. A call with an unknown outcome counts as done.
 func (c *Client) open(ctx context.Context, method string, params any, id string) (*stream.SessionInfo, error) {
-	if c.settings.hides() {
-		c.AwaitVersion(ctx) // until droid listens nobody needs them in its file
+	if c.settings.hidesServers() {
+		c.AwaitVersion(ctx) // until droid is running, the servers are not needed in its file
 	}
 	undo, err := c.beginOpen(method, id)
 	if err != nil {
@@ -124,7 +120,7 @@ func (c *Client) open(ctx context.Context, method string, params any, id string)
 	return info, nil
 }
 
-// beginOpen notes that a session is being opened; undo takes that back.
+// beginOpen records that a session is being opened; undo reverts that.
 func (c *Client) beginOpen(method, id string) (undo func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,16 +140,16 @@ func (c *Client) beginOpen(method, id string) (undo func(), err error) {
 	}, nil
 }
 
-// Took returns the request id of the latest user message that droid took, "" for none: known
-// here before AddUserMessage returns.
-func (c *Client) Took() string {
+// LastAccepted returns the request ID of the latest user message that droid accepted, "" if none. It is updated before AddUserMessage
+// returns.
+func (c *Client) LastAccepted() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.state.took
+	return c.state.lastAccepted
 }
 
-// AddUserMessage sends a prompt. droid accepts it at once; the turn shows in
-// Events. While a turn runs droid queues the message or folds it into the turn.
+// AddUserMessage sends a prompt. droid accepts it at once; the turn is reported by Events. During a turn droid queues the message or merges
+// it into the turn.
 func (c *Client) AddUserMessage(ctx context.Context, m stream.UserMessage) error {
 	if m.RequestID == "" {
 		m.RequestID = c.newID()
@@ -161,25 +157,23 @@ func (c *Client) AddUserMessage(ctx context.Context, m stream.UserMessage) error
 	return c.callID(ctx, m.RequestID, methodAddUserMessage, newUserMessage(m), nil)
 }
 
-// TakeBack asks droid to forget the message that was sent under a request id, where stream.GivesMessagesBack says that it
-// does that. droid answers the same for one that it has begun with or never had, and says nothing more.
-func (c *Client) TakeBack(ctx context.Context, requestID string) error {
+// WithdrawMessage asks droid to drop the message that was sent under a request ID, if stream.WithdrawsMessages holds. droid gives the same
+// answer for a message that it has started or never had, and reports nothing more.
+func (c *Client) WithdrawMessage(ctx context.Context, requestID string) error {
 	return c.Call(ctx, methodResolveQueued, struct {
 		RequestID string `json:"requestId"`
 		Action    string `json:"action"`
 	}{requestID, "delete"}, nil)
 }
 
-// Interrupt asks droid to end the running turn; its end shows in Events. It is
-// sent once: droid before 0.215 loses one that follows a prompt within
-// milliseconds, so a caller repeats it until droid is idle.
+// Interrupt asks droid to end the running turn, whose end is reported by Events. It is sent once: droid before 0.215 loses one that follows
+// a prompt within milliseconds, so callers repeat it until droid is idle.
 func (c *Client) Interrupt(ctx context.Context) error {
 	return c.Call(ctx, methodInterrupt, nil, nil)
 }
 
-// UpdateSettings changes settings of the session. droid silently ignores some
-// values that it does not like: the truth is in SettingsUpdated, which 0.99
-// does not send when nothing changed.
+// UpdateSettings changes settings of the session. droid silently ignores some invalid values: the actual settings are in SettingsUpdated,
+// which 0.99 does not send if nothing changed.
 func (c *Client) UpdateSettings(ctx context.Context, p stream.SettingsPatch) error {
 	if p.NoSpecModeModel {
 		return c.Call(ctx, methodUpdateSettings, struct {
@@ -190,20 +184,17 @@ func (c *Client) UpdateSettings(ctx context.Context, p stream.SettingsPatch) err
 	return c.Call(ctx, methodUpdateSettings, p, nil)
 }
 
-// AnswerPermission answers a PermissionRequest with one of its options, or with
-// OptionCancel. It does not wait: droid confirms with PermissionResolved, and
-// ignores answers that come late. The error says that droid is gone.
+// AnswerPermission answers a PermissionRequest with one of its options, or with OptionCancel. It does not wait: droid confirms with
+// PermissionResolved, and ignores late answers. An error means that droid has exited.
 func (c *Client) AnswerPermission(requestID, option string) error {
 	return c.answer(requestID, struct {
 		SelectedOption string `json:"selectedOption"`
 	}{option})
 }
 
-// ApproveEditedPlan answers a PermissionRequest for a plan ("exit_spec_mode")
-// with a plan that the user has edited, where stream.TakesEditedPlan says that droid
-// takes one; droid does not offer it among the options. droid saves the text as
-// the specification, tells the model to read it, and sets the mode to normal. An
-// empty text is an error in 0.225 and was an approval before 0.215, so it is refused here.
+// ApproveEditedPlan answers a PermissionRequest for a plan ("exit_spec_mode") with a plan that the user has edited, if
+// stream.TakesEditedPlan holds; droid does not list this among the options. droid saves the text as the specification, makes the model read
+// it, and sets the mode to normal. An empty text is an error in 0.225 and was an approval before 0.215, so it is refused here.
 func (c *Client) ApproveEditedPlan(requestID, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("an empty plan cannot be approved")
@@ -214,8 +205,7 @@ func (c *Client) ApproveEditedPlan(requestID, text string) error {
 	}{stream.OptionEdit, text})
 }
 
-// AnswerQuestions answers a QuestionRequest. It does not wait, and droid does
-// not confirm. The error says that droid is gone.
+// AnswerQuestions answers a QuestionRequest. It does not wait, and droid does not confirm. An error means that droid has exited.
 func (c *Client) AnswerQuestions(requestID string, a stream.Answers) error {
 	if a.Answers == nil {
 		a.Answers = []stream.Answer{} // null is refused
@@ -235,8 +225,8 @@ func (c *Client) answer(requestID string, result any) error {
 	return err
 }
 
-// Fork copies the session that the process works on and returns the copy's id.
-// The process stays where it is; Load goes over to the copy (0.99 to 0.225).
+// Fork copies the session that the process works on and returns the copy's ID. The process stays in the original; Load switches to the copy
+// (0.99 to 0.225).
 func (c *Client) Fork(ctx context.Context) (sessionID string, err error) {
 	var result struct {
 		NewSessionID string `json:"newSessionId"`
@@ -247,8 +237,7 @@ func (c *Client) Fork(ctx context.Context) (sessionID string, err error) {
 	return result.NewSessionID, checkID(methodFork, result.NewSessionID)
 }
 
-// checkID refuses an id of a session, given by droid, that could not be the name of a
-// file in its store; the empty id is one of these.
+// checkID refuses a session ID of droid that cannot be the name of a file in its store, such as the empty one.
 func checkID(method, id string) error {
 	if !stream.ValidSessionID(id) {
 		return fmt.Errorf("%s: droid gave the session the id %.80q, which is not valid", strings.TrimPrefix(method, "droid."), id)

@@ -12,20 +12,19 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// RuleCheck is what droid says that its lists of commands make of one (0.225.2). It names no files, and nothing of what
-// a session's mode allows.
+// RuleCheck is how droid's command lists apply to a command (0.225.2). It names no files, and ignores what a session's mode allows.
 type RuleCheck struct {
-	Decision string // "allow", "ask" or "no-match" were seen
+	Decision string // "allow", "ask" or "no-match" were observed
 	Source   string // such as "legacy-allowlist"
 	Patterns []string
-	// Project says that what the project brings was read. It is not where something of it is left out: droid is started
-	// in an empty directory then.
+	// Project says that the project's files were read. They are not if any of them is excluded: droid is started in an empty directory
+	// then.
 	Project bool
 }
 
-// CheckRules asks this droid's program about a command, in a directory. It reads the files of the user and the project,
-// and not those settings that one process has (0.225.2). It starts a process that runs nothing else, for 0.5 to 1 s. The
-// error is a *stream.TooOldError where it cannot do that.
+// CheckRules asks this droid's program about a command in a directory. It reads the files of the user and the project, but not the settings
+// of a single process (0.225.2). It starts a process that does nothing else, for 0.5 to 1 s. The error is a *stream.TooOldError if droid
+// cannot do that.
 func (c *Client) CheckRules(ctx context.Context, cwd, command string) (k RuleCheck, err error) {
 	if err := c.Version().Needs(stream.ChecksRules); err != nil {
 		return k, err
@@ -38,7 +37,7 @@ func (c *Client) CheckRules(ctx context.Context, cwd, command string) (k RuleChe
 		if err != nil {
 			return k, err
 		}
-		defer dir.Remove() // the next one that is made removes what is left
+		defer dir.Remove() // the next one that is created removes what is left
 		cwd = dir.Path
 	}
 	var out boundedText
@@ -55,15 +54,15 @@ func (c *Client) CheckRules(ctx context.Context, cwd, command string) (k RuleChe
 // boundedText keeps the beginning of what is written to it.
 type boundedText struct{ bytes.Buffer }
 
-// mostText is how much, in bytes. An answer has some 1.2 kB, and 0.1 kB more for each rule.
-const mostText = 1 << 20
+// maxRuleAnswer is its maximum size in bytes. An answer has about 1.2 kB, and 0.1 kB more for each rule.
+const maxRuleAnswer = 1 << 20
 
 func (b *boundedText) Write(p []byte) (int, error) {
-	_, _ = b.Buffer.Write(p[:min(len(p), mostText-b.Len())]) // it never fails
+	_, _ = b.Buffer.Write(p[:min(len(p), maxRuleAnswer-b.Len())]) // it never fails
 	return len(p), nil
 }
 
-// read reads droid's answer.
+// read decodes droid's answer.
 func (k *RuleCheck) read(text []byte) error {
 	var answer struct {
 		Preview struct {

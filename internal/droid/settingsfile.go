@@ -16,16 +16,13 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// EnvSettings names a settings file that droid puts on top of the user's own
-// for one process alone (0.99 to 0.225, where its help calls it --settings). MCP servers that are passed
-// with a session are ignored before 0.215 (quirk 24).
-// droid reads it again with each session that it opens, and does not start when
-// it cannot (0.225).
+// EnvSettings names a settings file that overrides the user's own for one process (0.99 to 0.225, whose help calls it --settings). It is
+// needed for MCP servers, since those passed with a session are ignored before 0.215 (quirk 24). droid reads it again with each session
+// that it opens, and does not start if it is unreadable (0.225).
 const EnvSettings = "FACTORY_RUNTIME_SETTINGS_PATH"
 
-// runtimeSettings are settings with nothing but these MCP servers and hooks, and what
-// complete adds. own are variables for servers that do not set them themselves. Headers are an object here, so of several values of a header only the
-// last counts.
+// runtimeSettings returns settings with only these MCP servers and hooks, and what complete adds. own are variables for servers that do not
+// set them themselves. Headers are an object here, so of several values of a header only the last one counts.
 func runtimeSettings(servers []stream.MCPServer, own map[string]string, hooks hooksByEvent, complete func(settings, servers map[string]any) error) ([]byte, error) {
 	type server struct {
 		Type    string            `json:"type"`
@@ -58,8 +55,7 @@ func runtimeSettings(servers []stream.MCPServer, own map[string]string, hooks ho
 	return json.Marshal(settings)
 }
 
-// addSettings adds a settings file to env. It returns a nil file where that cannot be
-// done: the user has one of their own, or none can be made.
+// addSettings adds a settings file to env. It returns a nil file if that is impossible: the user has set one, or none can be created.
 func addSettings(env []string, content []byte, log *zap.Logger) ([]string, *files.PrivateFile) {
 	if givesSettings(env) {
 		log.Info("droid gets MCP servers with the session alone, and no hooks: $" + EnvSettings + " is set already")
@@ -73,23 +69,22 @@ func addSettings(env []string, content []byte, log *zap.Logger) ([]string, *file
 	return append(env[:len(env):len(env)], EnvSettings+"="+f.Path), f
 }
 
-// givesSettings reports whether the user's environment gives a process settings.
+// givesSettings reports whether the user's environment names a settings file.
 func givesSettings(env []string) bool {
 	return slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, EnvSettings+"=") })
 }
 
-// Runtime is what one process is given beside the user's own settings.
+// Runtime is what one process gets in addition to the user's settings.
 type Runtime struct {
 	// MCPServers have unique names, which consist of letters, digits, "-" and "_".
 	MCPServers []stream.MCPServer
 	Hooks      []Hook
-	// CWD is the directory of the session that is opened next, absolute. The user's own
-	// hooks depend on it. It is only used when there are Hooks.
+	// CWD is the directory of the session that is opened next, absolute. The user's own hooks depend on it. It is used only if there are
+	// Hooks.
 	CWD string
-	// Project is what the project brings now, see Command.Project.
+	// Project is the current content of the project's files, see Command.Project.
 	Project *projectconfig.Layer
-	// Without is what a project brings and the process is to leave out, see Command.Without. The
-	// process must have been started so.
+	// Without is what the process must exclude of a project, see Command.Without. The process must have been started with it.
 	Without *projectconfig.Layer
 }
 
@@ -99,41 +94,37 @@ func (c *Client) TakesRuntime() bool { return c.settings != nil }
 // HasHooks reports whether the last SetRuntime gave the process hooks.
 func (c *Client) HasHooks() bool { return c.hooked.Load() }
 
-// SetRuntime gives the process MCP servers and hooks in place of those it was given
-// before. Both count from the next Initialize or Load on (0.99 to 0.225).
+// SetRuntime replaces the MCP servers and hooks of the process. They take effect with the next Initialize or Load (0.99 to 0.225).
 //
-// droid starts the MCP servers with that call, which does not wait for them, and tells
-// their status. MCP servers passed with Initialize or Load are ignored before 0.215;
-// since then droid waits for each, up to 30 s, and tells nothing of them.
+// droid starts the MCP servers during that call, which does not wait for them, and reports their status. MCP servers passed with Initialize
+// or Load are ignored before 0.215; since then droid waits for each, up to 30 s, and reports nothing about them.
 //
-// An error that is ErrHooks says that droid has the MCP servers and no hooks. Another
-// error says that it is not known what droid has. Call AwaitStart before. With hooks, what
-// is to be done about the user's own depends on the version, and where that is not known
-// the error is ErrHooks.
+// An ErrHooks error means that droid has the MCP servers and no hooks; after another error it is unknown what droid has. Call AwaitStart
+// before. With hooks, the handling of the user's own hooks depends on the version; if that is unknown, the error is ErrHooks.
 func (c *Client) SetRuntime(r Runtime) error {
 	if !c.TakesRuntime() {
 		return errors.New("droid: the process was not started to take MCP servers and hooks")
 	}
 	if r.Without != nil {
-		r.Without = new(c.Takes(*r.Without))
-		if r.Without.AllGranted() { // what nobody has allowed is for other droids
+		r.Without = new(c.Relevant(*r.Without))
+		if r.Without.AllGranted() { // other droids handle what nobody has allowed
 			r.Without = nil
 		}
 	}
-	c.wants.Store(nil)
+	c.projectModels.Store(nil)
 	hooks, noHooks := c.allHooks(r)
 	data, err := runtimeSettings(r.MCPServers, c.own, hooks, func(settings, servers map[string]any) error {
 		if namesModel(r.Project) {
-			user, _ := projectconfig.ReadUser(Home(c.env)) // droid cannot read a model either that stands where this fails
+			user, _ := projectconfig.ReadUser(Home(c.env)) // if this fails, droid cannot read a model there either
 			keepModel(settings, user, r.Project)
 			wants := maps.Clone(r.Project.Models)
 			maps.DeleteFunc(wants, func(key, value string) bool { return value == user.Models[key] })
-			c.wants.Store(&wants)
+			c.projectModels.Store(&wants)
 		}
 		if r.Without == nil && r.Project == nil {
 			return nil
 		}
-		return c.withoutLayer(settings, servers, r)
+		return c.exclude(settings, servers, r)
 	})
 	if err != nil {
 		return err
@@ -146,7 +137,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 	}
 	c.hooked.Store(len(r.Hooks) > 0 && noHooks == nil)
 	if c.checks.Store(nil); r.Without != nil {
-		k := &checks{home: Home(c.env), hooks: []string{noTask.Command}}
+		k := &processChecks{home: Home(c.env), hooks: []string{noTask.Command}}
 		for _, h := range r.Hooks {
 			k.hooks = append(k.hooks, h.Command)
 		}
@@ -159,23 +150,21 @@ func (c *Client) SetRuntime(r Runtime) error {
 	return noHooks
 }
 
-// methodVersion is one that no droid has (0.99 to 0.225). Its refusal has the version.
+// methodVersion is a method that no droid has (0.99 to 0.225). Its refusal contains the version.
 const methodVersion = "droid.get_version"
 
-// AwaitVersion returns the version of droid's protocol. A droid that has not said a line
-// yet is asked something: some say none before they are. It returns the zero
-// Version when ctx ends or droid does before it answers, 0.3 s (0.225) to 1 s (0.99)
-// after its start.
+// AwaitVersion returns the version of droid's protocol. If droid has not written a line yet, it sends a request: some versions write
+// nothing before that. It returns the zero Version if ctx ends or droid exits first. droid answers 0.3 s (0.225) to 1 s (0.99) after its
+// start.
 func (c *Client) AwaitVersion(ctx context.Context) stream.Version {
 	if c.Version().IsZero() {
-		_ = c.Call(ctx, methodVersion, nil, nil) // the version comes with whatever it answers
+		_ = c.Call(ctx, methodVersion, nil, nil) // any answer has the version
 	}
 	return c.Version()
 }
 
-// AwaitStart returns the version as AwaitVersion does, as soon as SetRuntime does not meet
-// what droid does at its start: 0.99 looks for MCP servers a few milliseconds after it has
-// told its version, 0.4 s on a busy machine, and says so.
+// AwaitStart returns the version as AwaitVersion does, once SetRuntime does not conflict with droid's start: 0.99 looks for MCP servers a
+// few milliseconds after it has reported its version, 0.4 s on a busy machine, and reports them.
 func (c *Client) AwaitStart(ctx context.Context) stream.Version {
 	v := c.AwaitVersion(ctx)
 	if v.IsZero() || v.Has(stream.LooksForServersLate) {
@@ -184,10 +173,10 @@ func (c *Client) AwaitStart(ctx context.Context) stream.Version {
 	ctx, cancel := context.WithTimeout(ctx, c.bounds.look)
 	defer cancel()
 	select {
-	case <-c.looked:
+	case <-c.serversSeen:
 	case <-c.readDone:
 	case <-ctx.Done():
-		c.log.Warn("droid has not said at its start which MCP servers it has; those of the session may be missing")
+		c.log.Warn("droid has not reported its MCP servers at its start; those of the session may be missing")
 	}
 	return v
 }

@@ -10,9 +10,8 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// settingsFile is the settings file of one process. What an editor's MCP servers need (their
-// environment, headers, addresses) may be secret, and the model can read the file without a
-// question. So they are in it only while droid reads it (measured, 0.99.0 to 0.225.2):
+// settingsFile is the settings file of one process. The environment, headers and addresses of an editor's MCP servers may be secret, and
+// the model can read the file without a question. So they are in it only while droid reads it (measured, 0.99.0 to 0.225.2):
 //
 //   - from before initialize_session or load_session is sent, to a droid that has said something,
 //     until it is answered. A droid
@@ -24,23 +23,23 @@ import (
 //   - before 0.215, from a call of Task until the subagent has begun, which is a droid
 //     that reads the file as it starts.
 //
-// droid also reads the file when one of the user's own settings files changes. It keeps the
-// servers then, so they are not put back for that. All else stays in the file.
+// droid also reads the file when one of the user's settings files changes. It keeps its servers then, so they are not written back for
+// that. Everything else stays in the file.
 type settingsFile struct {
 	replace func(data []byte) error
 	late    time.Duration // see bounds
 	log     *zap.Logger
 
 	mu     sync.Mutex
-	whole  []byte // what SetRuntime gave, nil before
+	whole  []byte // what SetRuntime set, nil until then
 	bare   []byte // the same without the MCP servers
-	isBare bool   // the file has the latter
+	isBare bool   // the file has bare
 	timer  *time.Timer
 	since  time.Time       // when droid was asked to open the session
-	tasks  map[string]bool // ids of the calls of Task that run: whether their subagent has begun
+	tasks  map[string]bool // IDs of running Task calls: whether the subagent has begun
 }
 
-// set writes these settings; the MCP servers of an editor come with opening.
+// set writes these settings; an editor's MCP servers are added by opening.
 func (f *settingsFile) set(whole []byte, servers []stream.MCPServer) error {
 	bare, err := withoutServers(whole, servers)
 	if err != nil {
@@ -48,7 +47,7 @@ func (f *settingsFile) set(whole []byte, servers []stream.MCPServer) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.whole, f.bare, f.isBare = nil, bare, false // where the file cannot be written, nobody knows what it holds
+	f.whole, f.bare, f.isBare = nil, bare, false // if the write fails, the content of the file is unknown
 	if err := f.replace(bare); err != nil {
 		return err
 	}
@@ -58,8 +57,8 @@ func (f *settingsFile) set(whole []byte, servers []stream.MCPServer) error {
 	return nil
 }
 
-// hides reports whether there are servers that are not always in the file.
-func (f *settingsFile) hides() bool {
+// hidesServers reports whether there are servers that are not always in the file.
+func (f *settingsFile) hidesServers() bool {
 	if f == nil {
 		return false
 	}
@@ -110,20 +109,19 @@ func (f *settingsFile) put(bare bool) error {
 	return nil
 }
 
-// opening is called before droid is asked to open a session. droid must not be asked
-// where it fails: it would end its MCP servers.
+// opening is called before droid is asked to open a session. If it fails, droid must not be asked: it would end its MCP servers.
 func (f *settingsFile) opening() error {
 	if f == nil {
 		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.stop() // of an opening before
+	f.stop() // of a previous opening
 	f.since = time.Now()
 	return f.put(false)
 }
 
-// opened is called when droid has answered, or when its answer is not waited for any more.
+// opened is called when droid has answered, or its answer is not awaited any more.
 func (f *settingsFile) opened(v stream.Version) {
 	if f == nil {
 		return
@@ -131,20 +129,19 @@ func (f *settingsFile) opened(v stream.Version) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case f.whole == nil: // nothing to hide, or droid has ended
+	case f.whole == nil: // nothing to hide, or droid has exited
 	case !v.Has(stream.ReadsSettingsLate):
-		_ = f.put(true) // told in the log
+		_ = f.put(true) // a failure is logged
 	default:
 		f.stop()
-		f.timer = time.AfterFunc(min(f.late, lateLeast+lateShare*time.Since(f.since)), f.settle)
+		f.timer = time.AfterFunc(min(f.late, minLate+lateFactor*time.Since(f.since)), f.finishOpening)
 	}
 }
 
-// How long after its answer droid is left the servers where no prompt comes: a droid that was slow to answer
-// is slow to read.
+// How long the servers stay in the file after droid's answer if there is no prompt: a droid that was slow to answer is slow to read.
 const (
-	lateLeast = time.Second
-	lateShare = 4 // times what the answer took
+	minLate    = time.Second
+	lateFactor = 4 // multiple of the time until the answer
 )
 
 // stop ends the timer. The caller holds mu.
@@ -155,17 +152,17 @@ func (f *settingsFile) stop() {
 	}
 }
 
-// settle is called when droid has read all that it reads for a session.
-func (f *settingsFile) settle() {
+// finishOpening is called when droid has read everything that it reads for a session.
+func (f *settingsFile) finishOpening() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.timer != nil {
 		f.stop()
-		_ = f.put(true) // told in the log
+		_ = f.put(true) // a failure is logged
 	}
 }
 
-// close is called when droid has ended.
+// close is called when droid has exited.
 func (f *settingsFile) close() {
 	if f == nil {
 		return
@@ -179,15 +176,15 @@ func (f *settingsFile) close() {
 // toolTask is droid's tool that starts a subagent (0.99 to 0.225).
 const toolTask = "Task"
 
-// heard takes what droid says.
-func (f *settingsFile) heard(ev stream.Event, v stream.Version) {
+// handle handles an event of droid.
+func (f *settingsFile) handle(ev stream.Event, v stream.Version) {
 	if f == nil {
 		return
 	}
 	switch e := ev.(type) {
 	case stream.WorkingStateChanged:
 		if e.State == stream.StateThinking {
-			f.settle()
+			f.finishOpening()
 		}
 		if e.State == stream.StateIdle {
 			f.subagents(func() { clear(f.tasks) })
@@ -195,7 +192,7 @@ func (f *settingsFile) heard(ev stream.Event, v stream.Version) {
 	case stream.ToolCall:
 		if e.ToolUse.Name == toolTask && !v.Has(stream.RunsSubagentsApart) {
 			f.subagents(func() {
-				if _, runs := f.tasks[e.ToolUse.ID]; !runs { // droid tells a call several times
+				if _, runs := f.tasks[e.ToolUse.ID]; !runs { // droid reports a call several times
 					f.tasks[e.ToolUse.ID] = false
 				}
 			})
@@ -211,7 +208,7 @@ func (f *settingsFile) heard(ev stream.Event, v stream.Version) {
 	}
 }
 
-// subagents changes f.tasks. The servers are in the file while one has not begun.
+// subagents changes f.tasks. The servers are in the file while a subagent has not begun.
 func (f *settingsFile) subagents(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -224,5 +221,5 @@ func (f *settingsFile) subagents(change func()) {
 	for _, begun := range f.tasks {
 		bare = bare && begun
 	}
-	_ = f.put(bare) // told in the log
+	_ = f.put(bare) // a failure is logged
 }

@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// secret is what a file of these tests must not hold for longer than droid reads it.
+// secret must be in a file of these tests only while droid reads it.
 const secret = "s3cr3t"
 
 // watched is a settings file that a test looks into.
@@ -63,10 +63,10 @@ func withSecrets(t *testing.T, version string) (*Client, *peer, *watched) {
 
 const withoutSecrets = `{` + noMCP + `,"hooks":{"PreToolUse":[` + oursPre + `],"PostToolUse":[` + oursPost + `]}}`
 
-// opens has the client open a session. The servers must be there when droid hears of it.
+// opens makes the client open a session. The servers must be in the file when droid gets the request.
 func opens(t *testing.T, p *peer, w *watched, method string, open func() error) {
 	t.Helper()
-	opened := beside(open)
+	opened := async(open)
 	m := p.expect(method)
 	require.True(t, w.has(), "droid reads the file now")
 	p.reply(m.ID, `{"sessionId":"s"}`)
@@ -97,7 +97,7 @@ func TestSecretsLeaveWithTheAnswer(t *testing.T) {
 	opens(t, p, w, methodLoad, load(c))
 	require.JSONEq(t, withoutSecrets, w.get())
 
-	refused := beside(load(c))
+	refused := async(load(c))
 	m := p.expect(methodLoad)
 	require.True(t, w.has())
 	p.refuse(`"`+m.ID+`"`, -32603, "no such session")
@@ -128,12 +128,12 @@ func TestSecretsLeaveWithoutAPrompt(t *testing.T) {
 	for took, stay := range map[time.Duration]time.Duration{0: time.Second, 100 * time.Millisecond: 1400 * time.Millisecond, time.Second: 5 * time.Second, 20 * time.Second: 10 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			c, p, w := withSecrets(t, "1.220.0")
-			for i, method := range []string{methodInitialize, methodLoad, methodLoad} { // droid reads the file anew with each
+			for i, method := range []string{methodInitialize, methodLoad, methodLoad} { // droid reads the file again with each
 				open := load(c)
 				if i == 0 {
 					open = initialize(c)
 				}
-				opened := beside(open)
+				opened := async(open)
 				m := p.expect(method)
 				time.Sleep(took)
 				synctest.Wait()
@@ -160,7 +160,7 @@ func TestSecretsComeWhenDroidListens(t *testing.T) {
 		return NewClientWithSettings(stdout, stdin, w.write, nil)
 	})
 	require.NoError(t, c.SetRuntime(Runtime{CWD: t.TempDir(), MCPServers: []stream.MCPServer{{Name: "b", URL: "http://b/?key=" + secret}}}))
-	opened := beside(initialize(c))
+	opened := async(initialize(c))
 	m := p.expect(methodVersion)
 	require.False(t, w.has(), "droid has not said anything yet")
 	p.refuse(`"`+m.ID+`"`, -32601, "no such method")
@@ -184,7 +184,7 @@ func TestSecretsOfADroidThatHasEnded(t *testing.T) {
 	})
 }
 
-// A subagent before 0.215 is a droid of its own, and reads the file as it starts.
+// A subagent before 0.215 is a separate droid, and reads the file at its start.
 func TestSecretsOfSubagents(t *testing.T) {
 	c, p, w := withSecrets(t, "1.15.0")
 	opens(t, p, w, methodInitialize, initialize(c))

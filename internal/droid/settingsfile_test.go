@@ -14,10 +14,10 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// envFakeVersion is the version that fakeSettings tells before it is asked anything.
+// envFakeVersion is the version that fakeSettings reports before any request.
 const envFakeVersion = "DROID_ACP_TEST_VERSION"
 
-// fakeSettings tells with each session what its settings file holds.
+// fakeSettings reports with each session the content of its settings file.
 func fakeSettings(in *bufio.Reader) int {
 	path := os.Getenv(EnvSettings)
 	if v := os.Getenv(envFakeVersion); v != "" {
@@ -37,7 +37,7 @@ func fakeSettings(in *bufio.Reader) int {
 	return 0
 }
 
-// toldSettings is the next thing that fakeSettings tells.
+// toldSettings returns the next report of fakeSettings.
 func toldSettings(t *testing.T, c *Client) (path, text string) {
 	t.Helper()
 	ev, ok := (<-c.Events()).(stream.Unknown)

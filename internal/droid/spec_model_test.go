@@ -9,8 +9,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// A whole report without a model of spec mode says that there is none; a part of
-// one says nothing of what it lacks.
+// A complete report without a model of spec mode means that there is none; a partial one says nothing about missing fields.
 func TestSpecModelIsTakenBack(t *testing.T) {
 	var with, whole, part stream.Settings
 	require.NoError(t, json.Unmarshal([]byte(`{"modelId":"m","autonomyMode":"spec","specModeModelId":"s","specModeReasoningEffort":"low"}`), &with))
@@ -23,7 +22,7 @@ func TestSpecModelIsTakenBack(t *testing.T) {
 	require.JSONEq(t, `{"modelId":"m","autonomyMode":"spec"}`, string(without.Raw))
 
 	c, p := newPeer(t, old)
-	sent := beside(func() error { return c.UpdateSettings(testContext(t), stream.SettingsPatch{NoSpecModeModel: true}) })
+	sent := async(func() error { return c.UpdateSettings(testContext(t), stream.SettingsPatch{NoSpecModeModel: true}) })
 	m := p.expect(methodUpdateSettings)
 	require.JSONEq(t, `{"specModeModelId":null}`, string(m.Params))
 	p.reply(m.ID, `{}`)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakePrompted tells with each session what it is to add to its system prompt.
+// fakePrompted reports with each session what it must add to its system prompt.
 func fakePrompted(in *bufio.Reader) int {
 	path, text := "", "nothing"
 	if i := slices.Index(os.Args, flagSystemPrompt); i >= 0 {
@@ -34,8 +34,8 @@ func fakePrompted(in *bufio.Reader) int {
 	return 0
 }
 
-// The addition to the system prompt reaches a process whatever it consists of, in a
-// file that nobody else can read and that goes with the process.
+// The addition to the system prompt reaches a process whatever it contains, in a file that no other user can read and that is removed with
+// the process.
 func TestAdditionToTheSystemPrompt(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir) // where a file may be while the process runs
@@ -84,7 +84,7 @@ func TestNoFileOfAProcessThatDoesNotStart(t *testing.T) {
 func TestInitializeWithAnAddition(t *testing.T) {
 	for text, want := range map[string]string{"": "", "a\nb": `{"append":"a\nb"}`} {
 		c, p := newPeer(t, "1.220.0")
-		opened := beside(func() error {
+		opened := async(func() error {
 			_, err := c.Initialize(context.Background(), InitializeParams{CWD: "/x", SystemPrompt: text})
 			return err
 		})

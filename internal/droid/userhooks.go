@@ -11,15 +11,11 @@ import (
 	"droid-acp/internal/droid/config"
 )
 
-// userHooks returns the user's own hooks for these events in a session in the directory
-// cwd, as a droid has them that takes the settings file of one process in their place
-// (0.99): for each event the list of the first file that has one which is not
-// empty. In one directory hooks/hooks.json, which has nothing but the lists, comes before
-// settings.json. hooks.json beside them and settings.local.json are not read for hooks by
-// these versions.
+// userHooks returns the user's own hooks for these events in a session in cwd, as a droid applies them that replaces them by the settings
+// file of one process (0.99): for each event the first non-empty list of the files. In one directory hooks/hooks.json, which has only the
+// lists, precedes settings.json. These versions read no hooks from hooks.json and settings.local.json in the same directory.
 //
-// droid passes over a file that it cannot read or understand. Here it is an error: what
-// this program fails to understand, droid may have understood.
+// droid skips a file that it cannot read or parse. Here it is an error: droid may be able to parse what this program cannot.
 func userHooks(cwd, home string, events []string) (hooksByEvent, error) {
 	if !filepath.IsAbs(cwd) || !filepath.IsAbs(home) {
 		return nil, fmt.Errorf("the session's directory %q or the user's %q is not known", cwd, home)
@@ -27,21 +23,21 @@ func userHooks(cwd, home string, events []string) (hooksByEvent, error) {
 	if _, err := filepath.EvalSymlinks(cwd); err != nil {
 		return nil, err
 	}
-	return firstHooks(append(config.OfProject(cwd, home, hookFiles...), config.OfUser(home, hookFiles...)...), events)
+	return firstHooks(append(config.ProjectFiles(cwd, home, hookFiles...), config.UserFiles(home, hookFiles...)...), events)
 }
 
-// hookFiles are those of a directory in the order in which droid 0.99 takes them.
+// hookFiles are the files of a directory in the order in which droid 0.99 uses them.
 var hookFiles = []string{config.NestedHooks, config.Settings}
 
-// homeHooks are those that stand in the user's own directory.
+// homeHooks returns the hooks in the user's own directory.
 func homeHooks(home string, events []string) (hooksByEvent, error) {
 	if !filepath.IsAbs(home) {
 		return nil, fmt.Errorf("the user's directory %q is not known", home)
 	}
-	return firstHooks(config.OfUser(home, hookFiles...), events)
+	return firstHooks(config.UserFiles(home, hookFiles...), events)
 }
 
-// firstHooks returns for each event the first list that one of the files has.
+// firstHooks returns for each event the first list in the files.
 func firstHooks(of []config.File, events []string) (hooksByEvent, error) {
 	found := make(hooksByEvent)
 	for _, f := range of {
@@ -62,7 +58,7 @@ func firstHooks(of []config.File, events []string) (hooksByEvent, error) {
 	return found, nil
 }
 
-// entries returns the elements of the list for an event. One that droid does not take costs it all hooks of the event.
+// entries returns the elements of an event's list. One that droid does not accept invalidates all hooks of the event.
 func entries(list json.RawMessage) (all []json.RawMessage, err error) {
 	var known []struct {
 		Matcher string `json:"matcher"`
@@ -75,8 +71,7 @@ func entries(list json.RawMessage) (all []json.RawMessage, err error) {
 	return all, cmp.Or(json.Unmarshal(list, &all), json.Unmarshal(list, &known))
 }
 
-// Home is the user's directory for a droid with this environment, "" when it is not
-// known. The last value of a variable counts.
+// Home returns the user's directory for a droid with this environment, "" if unknown. The last value of a variable counts.
 func Home(env []string) string {
 	name := "HOME"
 	if runtime.GOOS == "windows" {
@@ -98,5 +93,5 @@ func Home(env []string) string {
 	return home
 }
 
-// envHome is a directory that droid takes for the user's.
+// envHome names a directory that droid uses as the user's home.
 const envHome = "FACTORY_HOME_OVERRIDE"

@@ -131,7 +131,7 @@ func TestUserHooksWithoutADirectory(t *testing.T) {
 	require.Empty(t, hooks["PreToolUse"])
 }
 
-// Whatever may mean something else to droid is an error.
+// Anything that droid may interpret differently is an error.
 func TestUserHooksThatAreNotUnderstood(t *testing.T) {
 	for name, text := range map[string]string{
 		"half a file":                 `{"hooks":`,

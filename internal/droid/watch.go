@@ -11,23 +11,19 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// droid watches the directories that it takes settings from, and applies what appears in
-// them at once, in the middle of a turn too (0.99 to 0.225). It watches with the library
-// chokidar, which polls in place of watching if the environment says so: at an interval of
-// 25 days it reports nothing. On macOS and Windows droid 0.215 and newer watch without
-// chokidar, so there the looks before each prompt stand alone.
+// droid watches the directories of its settings, and applies new files at once, even during a turn (0.99 to 0.225). It watches with the
+// library chokidar, which polls instead if the environment says so: with an interval of 25 days it reports nothing. On macOS and Windows
+// droid 0.215 and newer watch without chokidar, so only the checks before each prompt protect there.
 
 // watchEnv are the variables that keep chokidar from reporting anything.
-var watchEnv = []string{"CHOKIDAR_USEPOLLING=1", "CHOKIDAR_INTERVAL=2147483647"} // the most that a timer takes, in ms
+var watchEnv = []string{"CHOKIDAR_USEPOLLING=1", "CHOKIDAR_INTERVAL=2147483647"} // the maximum of a timer, in ms
 
 // bashEnv names a file that bash reads before it runs a command or a script.
 const bashEnv = "BASH_ENV"
 
-// withoutWatching sets watchEnv for droid. The variables must not reach the model's commands,
-// which may watch files with the same library: bash, in which droid runs them (0.99 to 0.225),
-// reads the file restore first, and that undoes the change. own are the user's values, for the
-// MCP servers whose environment this program sets. Hooks, and MCP servers of the user's files,
-// inherit the variables.
+// withoutWatching sets watchEnv for droid. The variables must not reach the model's commands, which may watch files with the same library:
+// bash, in which droid runs them (0.99 to 0.225), reads the file restore first, which undoes the change. own are the user's values, for the
+// MCP servers whose environment this program sets. Hooks, and MCP servers of the user's files, inherit the variables.
 func withoutWatching(c *subprocess.Command) (restore *files.PrivateFile, own map[string]string, err error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil, nil
@@ -41,11 +37,11 @@ func withoutWatching(c *subprocess.Command) (restore *files.PrivateFile, own map
 		name, _, _ := strings.Cut(v, "=")
 		own[name], _ = lookup(c.Env, name) // without a value chokidar watches as usual
 	}
-	c.Env = slices.Concat(c.Env, watchEnv, []string{bashEnv + "=" + restore.Path}) // of a name that is there twice the last counts
+	c.Env = slices.Concat(c.Env, watchEnv, []string{bashEnv + "=" + restore.Path}) // of duplicate names the last one counts
 	return restore, own, nil
 }
 
-// restoreScript is a script for bash that undoes what withoutWatching does to env.
+// restoreScript returns a bash script that undoes the changes of withoutWatching to env.
 func restoreScript(env []string) []byte {
 	var b strings.Builder
 	for _, v := range append(slices.Clone(watchEnv), bashEnv+"=") {
@@ -56,13 +52,13 @@ func restoreScript(env []string) []byte {
 			fmt.Fprintf(&b, "unset %s\n", name)
 		}
 	}
-	if own, _ := lookup(env, bashEnv); own != "" { // as bash does: it expands the name, and passes over a file that is not there
+	if own, _ := lookup(env, bashEnv); own != "" { // as bash does: it expands the name, and ignores a missing file
 		b.WriteString(`eval "[ ! -r \"$BASH_ENV\" ] || . \"$BASH_ENV\""` + "\n")
 	}
 	return []byte(b.String())
 }
 
-// lookup finds a variable in an environment. Of one that is there twice the last counts.
+// lookup finds a variable in an environment. Of duplicates the last one counts.
 func lookup(env []string, name string) (value string, found bool) {
 	for _, v := range env {
 		if text, ok := strings.CutPrefix(v, name+"="); ok {

@@ -52,6 +52,9 @@ func (c *checker) answer(requestID string) {
 }
 
 func (c *checker) event(ev Event) {
+	if in, is := ev.(InSubagent); is {
+		ev = in.Event
+	}
 	switch ev := ev.(type) {
 	case TurnStarted:
 		if c.started[ev.RequestID]++; c.started[ev.RequestID] > 1 && ev.RequestID != "" {

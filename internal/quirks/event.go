@@ -119,6 +119,7 @@ type PermissionRequested struct {
 	Tools     []stream.PermissionToolUse
 	Options   []stream.PermissionOption
 	Subagent  string
+	SessionID string // of that subagent
 }
 
 // QuestionRequested asks the user one or more questions, under the rules of PermissionRequested.
@@ -133,7 +134,14 @@ type RequestWithdrawn struct{ RequestID string }
 
 // SubagentStarted reports that a subagent is working; ID is that of its session and file. From now on the caller must read the file and pass
 // its lines to Normalizer.HandleSubagentLines.
-type SubagentStarted struct{ ID string }
+type SubagentStarted struct {
+	ID          string
+	Parent      string // the subagent that it works for, "" for droid itself
+	ToolID      string // of its Task call, "" if that is not known
+	Type        string // such as "worker"
+	Description string // the model's name for what it does
+	Prompt      string // of that call
+}
 
 // SubagentSteps reports new steps of a subagent under the Task call ToolID, which may have ended.
 type SubagentSteps struct {

@@ -33,6 +33,7 @@ type Normalizer struct {
 	requests      []pendingRequest    // asks[0] is open, the others are held back
 	knownRequests map[string]struct{} // all requests so far
 
+	showsSubagents   bool                       // see ShowSubagents
 	subagents        map[string]*subagent       // by session ID, including ended ones
 	subagentRequests map[string][]*subagentCall // calls in requests of subagents, until droid has the answer
 

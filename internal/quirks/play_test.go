@@ -180,7 +180,7 @@ func TestFixtures(t *testing.T) {
 			if *update {
 				require.NoError(t, c.SetGolden("stream.golden", got))
 			}
-			require.Equal(t, c.Golden("stream.golden"), got)
+			require.NoError(t, c.CompareGolden("stream.golden", got))
 		})
 	}
 }
@@ -320,6 +320,10 @@ func describe(ev Event) string {
 		return "ask withdrawn " + short(ev.RequestID)
 	case SubagentStarted:
 		return "subagent " + short(ev.ID) + " began"
+	case SubagentAsks:
+		return "subagent " + short(ev.ID) + " is about to ask"
+	case InSubagent:
+		return short(ev.ID) + ": " + describe(ev.Event)
 	case SubagentSteps:
 		var steps []string
 		for _, step := range ev.Steps {

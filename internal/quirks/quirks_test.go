@@ -31,6 +31,8 @@ type talk struct {
 	check *checker
 	now   time.Time
 	lines []string
+
+	events []Event
 }
 
 func newTalk(t *testing.T, v stream.Version) *talk {
@@ -40,6 +42,7 @@ func newTalk(t *testing.T, v stream.Version) *talk {
 func (k *talk) got(events []Event) *talk {
 	for _, ev := range events {
 		k.check.event(ev)
+		k.events = append(k.events, ev)
 		k.lines = append(k.lines, describe(ev))
 	}
 	return k

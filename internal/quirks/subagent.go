@@ -24,6 +24,8 @@ import (
 // subagent is a session that works for droid's.
 type subagent struct {
 	id, name    string
+	kind        string    // such as "worker"; "" if not known
+	parent      string    // the subagent that it works for; "" for droid itself
 	task        *openCall // its Task call; nil if droid did not name it
 	nested      bool      // works for a subagent of that call
 	since       time.Time // earlier lines of its file are of a previous call; zero for no such limit
@@ -47,7 +49,9 @@ const unnamedSubagent = "subagent"
 // subagentCall is a call of a subagent.
 type subagentCall struct {
 	openCall
-	raw string // the model's ID
+	raw       string // the model's ID
+	of        *subagent
+	announced bool // ToolStarted was emitted
 }
 
 const (
@@ -63,7 +67,7 @@ func (n *Normalizer) subagentAvailable(ev stream.ChildSessionAvailable) {
 	if old := n.subagents[ev.ChildID]; !stream.ValidSessionID(ev.ChildID) || old != nil && !old.stopped {
 		return
 	}
-	s := &subagent{id: ev.ChildID, name: cmp.Or(ev.Description, ev.Type, unnamedSubagent), task: n.tools.newest[ev.ToolUseID]}
+	s := &subagent{id: ev.ChildID, name: cmp.Or(ev.Description, ev.Type, unnamedSubagent), kind: ev.Type, task: n.tools.newest[ev.ToolUseID]}
 	if ev.Timestamp > 0 {
 		s.since = time.UnixMilli(int64(ev.Timestamp)).Add(-clockSlack)
 	}
@@ -77,7 +81,7 @@ func (n *Normalizer) beginSubagent(s *subagent) {
 	}
 	s.uses = map[string]toolUse{}
 	n.subagents[s.id] = s
-	n.emit(SubagentStarted{ID: s.id})
+	n.emit(s.started())
 }
 
 // requestingSubagent returns the subagent that a request comes from, nil for droid itself. One that was not announced works for another
@@ -92,7 +96,7 @@ func (n *Normalizer) requestingSubagent(sessions []string) *subagent {
 	s := &subagent{id: sessions[0], name: unnamedSubagent, nested: true}
 	for _, id := range sessions {
 		if of := n.subagents[id]; of != nil {
-			s.name, s.task, s.background = of.name, of.task, of.background
+			s.name, s.parent, s.task, s.background = of.name, of.id, of.task, of.background
 			break
 		}
 	}
@@ -105,17 +109,31 @@ func (n *Normalizer) subagentAsks(s *subagent, ev stream.PermissionRequest) {
 	if _, again := n.knownRequests[ev.RequestID]; again {
 		return
 	}
+	if n.showsSubagents {
+		n.emit(SubagentAsks{ID: s.id})
+	}
 	uses, calls := slices.Clone(ev.ToolUses), []*subagentCall{}
 	for i, u := range uses {
 		c := n.findSubagentCall(s, u.ToolUse)
+		if !n.showsSubagents {
+			n.announce(c)
+		}
 		calls, uses[i].ToolUse.ID = append(calls, c), c.id
 	}
 	n.subagentRequests[ev.RequestID] = calls
 	n.addRequest(pendingRequest{requestID: ev.RequestID, subagent: s,
-		event: PermissionRequested{RequestID: ev.RequestID, Tools: uses, Options: ev.Options, Subagent: s.name}})
+		event: PermissionRequested{RequestID: ev.RequestID, Tools: uses, Options: ev.Options, Subagent: s.name, SessionID: s.id}})
 }
 
-// findSubagentCall returns the open call in a subagent's request, starting it if it is new.
+// announce emits the beginning of a call, once.
+func (n *Normalizer) announce(c *subagentCall) {
+	if !c.announced {
+		c.announced = true
+		n.emitFor(c.of, ToolStarted{ID: c.id, Name: c.name, Input: c.latest})
+	}
+}
+
+// findSubagentCall returns the open call in a subagent's request, or a new one.
 func (n *Normalizer) findSubagentCall(s *subagent, u stream.ToolUse) *subagentCall {
 	in := input(u.Input)
 	for _, c := range s.requested {
@@ -123,9 +141,8 @@ func (n *Normalizer) findSubagentCall(s *subagent, u stream.ToolUse) *subagentCa
 			return c
 		}
 	}
-	c := &subagentCall{openCall{id: n.tools.uniqueID(s.id + "." + u.ID), name: u.Name, first: in, latest: in, inputReported: true}, u.ID}
+	c := &subagentCall{openCall: openCall{id: n.tools.uniqueID(s.id + "." + u.ID), name: u.Name, first: in, latest: in, inputReported: true}, raw: u.ID, of: s}
 	s.requested = append(s.requested, c)
-	n.emit(ToolStarted{ID: c.id, Name: c.name, Input: in})
 	return c
 }
 
@@ -136,10 +153,19 @@ func (n *Normalizer) subagentResolved(ev stream.PermissionResolved) bool {
 	delete(n.subagentRequests, ev.RequestID)
 	for _, c := range calls {
 		if slices.Contains(ev.ToolUseIDs, c.raw) && !c.ended {
-			n.run(&c.openCall)
+			n.runSubagentCall(c)
 		}
 	}
 	return ofSubagent
+}
+
+// runSubagentCall records that a subagent's call is executing.
+func (n *Normalizer) runSubagentCall(c *subagentCall) {
+	c.started = true
+	if !c.running {
+		c.running = true
+		n.emitFor(c.of, ToolRunning{ID: c.id})
+	}
 }
 
 // taskEnded handles the end of a Task, with which its subagents end unless they work in the background. It reports whether they do.
@@ -246,8 +272,9 @@ func (n *Normalizer) loseCalls(s *subagent) {
 
 func (n *Normalizer) endSubagentCall(c *subagentCall, end ToolEnded) {
 	c.ended = true
+	n.announce(c)
 	end.ID, end.Name = c.id, c.name
-	n.emit(end)
+	n.emitFor(c.of, end)
 }
 
 func (n *Normalizer) reportSubagentEnd(s *subagent, gone bool) {

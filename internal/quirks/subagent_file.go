@@ -25,19 +25,14 @@ func (n *Normalizer) HandleSubagentLines(now time.Time, id string, lines []strea
 	if s == nil {
 		return nil
 	}
-	for _, l := range lines {
-		switch {
-		case l.Type == stream.ChildMessage && !l.Before(s.since):
-			s.hasNewLines, s.turnEndedAt = true, time.Time{}
-			n.subagentMessage(s, l.Message)
-		case l.Type == stream.ChildOutcome && s.hasNewLines:
-			s.reason, s.turnEndedAt = cmp.Or(string(l.Reason), s.reason), now
-		}
+	n.subagentLines(s, lines)
+	for _, c := range s.requested {
+		n.announce(c)
 	}
-	if len(s.steps) > 0 {
+	if len(s.steps) > 0 && !n.showsSubagents {
 		n.emit(SubagentSteps{ID: s.id, ToolID: s.task.id, Steps: s.steps})
-		s.steps = nil
 	}
+	s.steps = nil
 	switch {
 	case s.stopped:
 		n.reportSubagentEnd(s, false)
@@ -47,6 +42,18 @@ func (n *Normalizer) HandleSubagentLines(now time.Time, id string, lines []strea
 	return n.take()
 }
 
+func (n *Normalizer) subagentLines(s *subagent, lines []stream.ChildLine) {
+	for _, l := range lines {
+		switch {
+		case l.Type == stream.ChildMessage && !l.Before(s.since):
+			s.hasNewLines, s.turnEndedAt = true, time.Time{}
+			n.subagentMessage(s, lineMessage(l))
+		case l.Type == stream.ChildOutcome && s.hasNewLines:
+			s.reason, s.turnEndedAt = cmp.Or(string(l.Reason), s.reason), n.now
+		}
+	}
+}
+
 // subagentMessage processes a message in a subagent's file.
 func (n *Normalizer) subagentMessage(s *subagent, m stream.Message) {
 	if m.Visibility == stream.VisibilityLLMOnly {
@@ -54,6 +61,7 @@ func (n *Normalizer) subagentMessage(s *subagent, m stream.Message) {
 	}
 	works := slices.ContainsFunc(m.Content, isToolUse)
 	for _, b := range m.Content {
+		n.said(s, m, b)
 		switch {
 		case m.Role == stream.RoleAssistant && isToolUse(b):
 			use := toolUse{name: b.Name, input: digestOf(input(b.Input))}

@@ -26,6 +26,16 @@ func launchedID(end ToolEnded) string {
 	return id
 }
 
+// reportedSession returns the ID of the subagent whose answer the result of a Task is, or "".
+func reportedSession(result string) string {
+	first, _, _ := strings.Cut(result, "\n")
+	id, is := strings.CutPrefix(first, "session_id: ")
+	if !is || !stream.ValidSessionID(id) {
+		return ""
+	}
+	return id
+}
+
 // reportIDPrefix is the ID prefix of messages and turns in which a background subagent reports its end.
 const reportIDPrefix = "task-completion:"
 

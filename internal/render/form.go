@@ -16,6 +16,16 @@ import (
 func questionField(i int) string { return fmt.Sprintf("question_%02d", i+1) }
 func otherField(i int) string    { return fmt.Sprintf("question_%02d_other", i+1) }
 
+// markForAir completes the marks of the free-text fields.
+func markForAir(form *protocol.ElicitationParams) {
+	for name, field := range form.Schema.Properties {
+		if field.Meta != nil {
+			field.Meta = field.Meta.ForAir()
+			form.Schema.Properties[name] = field
+		}
+	}
+}
+
 // questionForm returns one form for all questions. A question with options has a choice and a free-text field; one of them suffices.
 func questionForm(toolID string, questions []stream.Question) *protocol.ElicitationParams {
 	p := &protocol.ElicitationParams{ToolCallID: toolID, Mode: "form", Message: protocol.Text(questionTitle(questions)),

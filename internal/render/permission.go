@@ -73,6 +73,9 @@ func (v *View) Permission(ev quirks.PermissionRequested, files Files, set Permis
 	p.After = v.take()
 	p.permissionDialog = permissionDialog{names: v.client.MayShowOptionNames(), shown: titled(shown, v.client.ClientProfile), options: options, plans: plans,
 		decision: Decision{Option: stream.OptionCancel}}
+	if v.client.Air {
+		p.meta = protocol.AirPermissionMeta(p.shown.Title, "", slices.ContainsFunc(ev.Tools, isRisky))
+	}
 	p.mayExplain = set.Words && v.client.Forms && v.client.MayShowOptionNames() && offers(ev.Options, stream.OptionCancel)
 	if set.EditedPlan && v.client.Forms && v.client.ShowsOptionNames && len(plans) == 0 {
 		p.plan = editablePlan(ev)
@@ -81,6 +84,11 @@ func (v *View) Permission(ev quirks.PermissionRequested, files Files, set Permis
 		p.plan = ""
 	}
 	return p
+}
+
+// isRisky reports whether a refusal is the safer choice to offer first.
+func isRisky(t stream.PermissionToolUse) bool {
+	return t.Details.ImpactLevel == "high" || t.Confirmation == "sandbox_violation"
 }
 
 // needsReader returns the confirmation type of a request that must be read before it is allowed, or "": a mission, which runs agents by

@@ -26,6 +26,7 @@ const planForms = 5
 // option that opens a form.
 type permissionDialog struct {
 	names   bool // the client shows option names
+	meta    *protocol.OnlyAir
 	shown   protocol.ToolCall
 	options []protocol.PermissionOption
 	plans   []string // to choose from; empty if there is at most one
@@ -63,7 +64,7 @@ func (d *permissionDialog) Next() (Step, bool) {
 		options = withRefuseOption(options)
 	}
 	d.asking = newChoice(options, d.names)
-	return Step{Choice: &protocol.PermissionParams{ToolCall: d.shown, Options: d.asking.shown}}, true
+	return Step{Choice: &protocol.PermissionParams{ToolCall: d.shown, Options: d.asking.shown, Meta: d.meta}}, true
 }
 
 func (d *permissionDialog) choosesPlan() bool { return len(d.plans) > 0 && d.decision.Plan == "" }

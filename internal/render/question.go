@@ -27,7 +27,7 @@ func (v *View) Questions(ev quirks.QuestionRequested) *Questions {
 	if len(ev.Questions) == 0 {
 		return &Questions{Refused: true}
 	}
-	q := &Questions{questionDialog: questionDialog{form: v.client.Forms, toolID: ev.ToolID, questions: ev.Questions, client: v.client.ClientProfile}}
+	q := &Questions{questionDialog: questionDialog{form: v.client.Forms, air: v.client.Air, toolID: ev.ToolID, questions: ev.Questions, client: v.client.ClientProfile}}
 	title := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ToolID, Title: protocol.Line(questionsTitle(questionTexts(ev.Questions)))}
 	switch {
 	case v.client.Forms:

@@ -22,6 +22,7 @@ const (
 // questionDialog asks questions: in one form, or one after the other.
 type questionDialog struct {
 	form      bool
+	air       bool // the client takes Air's marks in a form
 	toolID    string
 	questions []stream.Question
 	client    protocol.ClientProfile
@@ -38,7 +39,11 @@ var _ Dialog = (*questionDialog)(nil)
 // Next implements Dialog.
 func (d *questionDialog) Next() (Step, bool) {
 	if d.form && !d.over {
-		return Step{Form: questionForm(d.toolID, d.questions)}, true
+		form := questionForm(d.toolID, d.questions)
+		if d.air {
+			markForAir(form)
+		}
+		return Step{Form: form}, true
 	}
 	if d.over {
 		return Step{}, false

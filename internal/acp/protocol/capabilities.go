@@ -1,21 +1,28 @@
 package protocol
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // ClientCapabilities are what the client declared with initialize, as far as it affects what it is sent. It is not sent what it did not
 // declare.
 type ClientCapabilities struct {
-	Files          bool // fs/read_text_file and fs/write_text_file, both
-	TerminalOutput bool // output of commands in _meta (Zed)
-	Forms          bool // elicitation/create with mode "form"
-	URLs           bool // elicitation/create with mode "url"
-	Compaction     bool // compaction_update
-	Notices        bool // notice
-	Plans          bool // plan_update instead of plan
-	AsyncTasks     bool // async_task_spawned and related updates (Air)
-	BooleanOptions bool // options of type "boolean" among configOptions
-	TerminalLogin  bool // auth methods of type "terminal"
-	Activity       bool // ActivityMethod, declared only by servers
+	Files           bool // fs/read_text_file and fs/write_text_file, both
+	TerminalOutput  bool // output of commands in _meta (Zed)
+	Forms           bool // elicitation/create with mode "form"
+	URLs            bool // elicitation/create with mode "url"
+	Compaction      bool // compaction_update
+	Notices         bool // notice
+	Plans           bool // plan_update instead of plan
+	Air             bool // extensions by JetBrains' client Air
+	AsyncTasks      bool // async_task_spawned and related updates (Air)
+	SessionFailures bool // SessionFailure (Air)
+	Subagents       bool // subagent_update, and updates of the sessions that it announces
+	LoadReplayEnd   bool // a mark where the replay of a load ends (Air)
+	BooleanOptions  bool // options of type "boolean" among configOptions
+	TerminalLogin   bool // auth methods of type "terminal"
+	Activity        bool // ActivityMethod, declared only by servers
 	// TerminalLoginMeta is the older form of TerminalLogin: "terminal-auth" in the _meta of a method.
 	TerminalLoginMeta bool
 	Raw               json.RawMessage // unparsed; nil if missing
@@ -39,11 +46,14 @@ func ParseCapabilities(raw, info json.RawMessage) ClientCapabilities {
 		TerminalLogin:     string(Fields(caps["auth"])["terminal"]) == "true",
 		TerminalLoginMeta: string(Fields(caps["_meta"])["terminal-auth"]) == "true",
 		Raw:               objectOrNil(raw),
-		AsyncTasks:        airDeclared(caps["_meta"], AirAsyncTasks),
 		Plans:             isObject(caps["plan"]),
+		Subagents:         isObject(caps["subagents"]),
 		BooleanOptions:    isObject(Fields(session["configOptions"])["boolean"]),
 		ClientProfile:     parseProfile(info, raw),
 	}
+	var air []string
+	read.Air, air = airDeclared(caps["_meta"])
+	read.AsyncTasks, read.SessionFailures, read.LoadReplayEnd = slices.Contains(air, AirAsyncTasks), slices.Contains(air, AirSessionFailure), slices.Contains(air, AirLoadReplayEnd)
 	own := Fields(Fields(caps["_meta"])["droid-acp"])
 	read.shared, read.Activity = string(own["shared"]) == "true", string(own["activity"]) == "true"
 	read.OffersLogin = read.OffersLogin || read.TerminalLogin || read.TerminalLoginMeta

@@ -51,6 +51,7 @@ type FormField struct {
 // read; Claude's bridge sends the same).
 type FieldMeta struct {
 	CustomAnswer *CustomAnswer `json:"_askUserQuestionCustomAnswer,omitempty"`
+	OnlyAir
 }
 
 // CustomAnswer names the choice that the field belongs to.
@@ -60,7 +61,15 @@ type CustomAnswer struct {
 }
 
 // CustomAnswerFor marks a field for a free-text answer instead of that choice.
-func CustomAnswerFor(field string) *FieldMeta { return &FieldMeta{&CustomAnswer{field, true}} }
+func CustomAnswerFor(field string) *FieldMeta {
+	return &FieldMeta{CustomAnswer: &CustomAnswer{field, true}}
+}
+
+// ForAir returns the mark with Air's newer form of it.
+func (m FieldMeta) ForAir() *FieldMeta {
+	m.JetBrains = airMeta(AirFields{CustomAnswer: m.CustomAnswer})
+	return &m
+}
 
 // FormItems are the options of a multiple choice.
 type FormItems struct {

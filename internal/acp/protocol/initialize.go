@@ -36,6 +36,9 @@ type SessionCapabilities struct {
 	Fork   struct{} `json:"fork"`  // unstable in ACP
 	Title  struct{} `json:"title"` // session/set_title, unstable in ACP
 
+	// session/options, and configOptions in the params of session/new, load, resume and fork; unstable in ACP
+	Options struct{} `json:"options"`
+
 	AdditionalDirectories struct{} `json:"additionalDirectories"`
 	SystemPrompt          struct{} `json:"systemPrompt"` // {} means append only
 }

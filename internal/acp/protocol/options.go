@@ -49,6 +49,12 @@ type ConfigResult struct {
 	ConfigOptions []ConfigOption `json:"configOptions"`
 }
 
+// OptionsResult is the result of session/options (unstable in ACP).
+type OptionsResult struct {
+	Modes         *SessionModes  `json:"modes,omitempty"`
+	ConfigOptions []ConfigOption `json:"configOptions"`
+}
+
 // SessionModels are the available models and the current one: "models" in the results of session/new, load, resume and fork. ACP's schema
 // had them, with session/set_model, until config options replaced them in early 2026. Clients of that time still use both.
 type SessionModels struct {

@@ -16,6 +16,7 @@ type PermissionParams struct {
 	SessionID string             `json:"sessionId"`
 	ToolCall  ToolCall           `json:"toolCall"`
 	Options   []PermissionOption `json:"options"`
+	Meta      *OnlyAir           `json:"_meta,omitempty"`
 }
 
 // PermissionResult is the result of session/request_permission.

@@ -9,9 +9,10 @@ import (
 
 // SessionMode is a mode that a session can be in (ACP v1).
 type SessionMode struct {
-	ID          string `json:"id"`
-	Name        Line   `json:"name"`
-	Description Line   `json:"description,omitzero"`
+	ID          string   `json:"id"`
+	Name        Line     `json:"name"`
+	Description Line     `json:"description,omitzero"`
+	Meta        *OnlyAir `json:"_meta,omitempty"`
 }
 
 // SessionModes are the available modes and the current one.

@@ -103,7 +103,7 @@ func (s *shown) notify(method string, params any) {
 
 // say tells in words what a message of droid's says.
 func (s *shown) say(params json.RawMessage) {
-	words := visible.Text(login.Words(params))
+	words := visible.Text(login.PlainText(params))
 	if words == "" {
 		return
 	}

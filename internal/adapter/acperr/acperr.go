@@ -131,7 +131,7 @@ func NotStarted(err error) *jsonrpc.Error {
 	if why.Kind == diagnosis.NotFound { // it has all there is to know
 		return Internal(string(why.Kind), why.Error())
 	}
-	return Internal(string(why.Kind), why.Error()+" "+diagnosis.MoreWords())
+	return Internal(string(why.Kind), why.Error()+" "+diagnosis.DoctorHint())
 }
 
 // NotOpened explains why no process opened the session. id is the session's, "" for a
@@ -145,7 +145,7 @@ func NotOpened(id string, err error) *jsonrpc.Error {
 	case errors.As(err, &exit) && !exit.Started:
 		return NotStarted(exit)
 	case errors.As(err, &exit):
-		return Internal("droid_exited", diagnosis.Ended(exit)+" This happened while it opened the session. Try again; if droid ends again, "+diagnosis.MoreWords())
+		return Internal("droid_exited", diagnosis.Ended(exit)+" This happened while it opened the session. Try again; if droid ends again, "+diagnosis.DoctorHint())
 	}
 	return NotDone(Opening, err)
 }

@@ -24,7 +24,7 @@ import (
 // happened in the provider's and droid's words, then what to do.
 func Turn(f *quirks.Failure) *jsonrpc.Error {
 	if f.WantsLogin() {
-		return jsonrpc.NewError(diagnosis.CodeNotLoggedIn, "Authentication required", diagnosis.Login().Error()+" Afterwards send the prompt again.")
+		return jsonrpc.NewError(diagnosis.CodeNotLoggedIn, "Authentication required", diagnosis.LoginRequired().Error()+" Afterwards send the prompt again.")
 	}
 	reason := f.Reason
 	if !f.Typed {
@@ -45,7 +45,7 @@ func Turn(f *quirks.Failure) *jsonrpc.Error {
 	if said == "" {
 		said = "droid ended the turn with the reason " + strconv.Quote(reason) + "."
 	}
-	remedy := diagnosis.Model(reason)
+	remedy := diagnosis.ModelRemedy(reason)
 	if large {
 		remedy = diagnosis.TooLargeRemedy
 	}
@@ -74,7 +74,7 @@ func rejected(f *quirks.Failure) string {
 }
 
 // behindCause follows the cause, with which rejected begins.
-func behindCause() string { return "\n\n" + diagnosis.Model(string(diagnosis.ModelRejected)) }
+func behindCause() string { return "\n\n" + diagnosis.ModelRemedy(string(diagnosis.ModelRejected)) }
 
 // ofLength matches what providers say of a conversation that is too long for the model.
 var ofLength = sync.OnceValue(func() *regexp.Regexp {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"droid-acp/internal/adapter/mcp"
+	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/text/paths"
 )
@@ -28,6 +29,7 @@ type Params struct {
 	MCPServers            json.RawMessage `json:"mcpServers"`
 	AdditionalDirectories []string        `json:"additionalDirectories"`
 	SystemPrompt          json.RawMessage `json:"systemPrompt"`
+	ConfigOptions         json.RawMessage `json:"configOptions"`
 	Meta                  json.RawMessage `json:"_meta"`
 }
 
@@ -36,7 +38,8 @@ type Wanted struct {
 	SessionID string
 	CWD       string // clean
 	Servers   []stream.MCPServer
-	Notices   []string // about them, for the user
+	Notices   []string        // about them, for the user
+	First     []options.Value // that the options are to have, in this order
 
 	Instructions
 	words bool // the request says which words, maybe none
@@ -64,6 +67,9 @@ func (p Params) Read(ctx context.Context, disk Disk) (w Wanted, err error) {
 	}
 	if n := len(w.Added("")); n > maxSystemPrompt {
 		return w, fmt.Errorf("what is to be added to the system prompt has %d bytes; it may have %d, the additional directories included", n, maxSystemPrompt)
+	}
+	if w.First, err = options.ParseFirst(p.ConfigOptions); err != nil {
+		return w, err
 	}
 	w.Servers, w.Notices, err = mcp.Parse(p.MCPServers)
 	return w, err

@@ -65,7 +65,7 @@ const spareMemory = 4 << 30
 
 // Opener starts droids and opens sessions in them.
 type Opener struct {
-	Spare *droid.Spare
+	Spare *droid.Prewarmed
 	Stat  func(path string) (os.FileInfo, error) // tests use directories that do not exist
 
 	cfg   *Config
@@ -73,6 +73,8 @@ type Opener struct {
 	hooks Hooks
 	life  context.Context // of the agent
 	log   *zap.Logger
+
+	previews previews
 }
 
 // Hooks has those that each process gets; none where files stay on the disk.
@@ -80,8 +82,8 @@ type Hooks interface{ Hooks() []droid.Hook }
 
 // New is an Opener for an agent that lives until life ends.
 func New(life context.Context, cfg *Config, calls *files.CallLimiter, hooks Hooks, log *zap.Logger) *Opener {
-	o := &Opener{Stat: os.Stat, cfg: cfg, calls: calls, hooks: hooks, life: life, log: log}
-	o.Spare = droid.NewSpare(cfg.Dir, o.startAhead, cfg.Spare.again, log)
+	o := &Opener{Stat: os.Stat, cfg: cfg, calls: calls, hooks: hooks, life: life, log: log, previews: previews{turn: make(chan struct{}, 1)}}
+	o.Spare = droid.NewPrewarmed(cfg.Dir, o.startAhead, cfg.Spare.again, log)
 	if cfg.Spare == SpareNone {
 		o.Spare.Discard()
 	}
@@ -157,7 +159,7 @@ func (o *Opener) Launch(ctx context.Context, cwd string, servers []stream.MCPSer
 			return client, info, nil
 		case errors.Is(err, errHung):
 			o.log.Warn("droid hangs; another one opens the session")
-		case !command.Must() && client.TakesRuntime() && cannotTake(err):
+		case !command.RequiresSettings() && client.TakesRuntime() && cannotTake(err):
 			o.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
 			command.Runtime, command.Without, command.Project = false, nil, nil
 		default:
@@ -202,7 +204,7 @@ func (o *Opener) commandFor(ctx context.Context, cwd string, servers []stream.MC
 
 // refusal is why a session is not opened where err says that droid cannot leave a layer out, else other.
 func refusal(without *projectconfig.Layer, err, other error) error {
-	if cannot, ok := errors.AsType[*droid.LeftOutError](err); ok && without != nil {
+	if cannot, ok := errors.AsType[*droid.ExcludeError](err); ok && without != nil {
 		return acperr.Internal("project_not_trusted", trust.Project{Layer: *without}.Refusal(cannot.Why))
 	}
 	return other
@@ -214,7 +216,7 @@ func (o *Opener) takeSpare(command droid.Command) *droid.Client {
 		return nil
 	}
 	client := o.Spare.Take(command.Dir)
-	if client != nil && (!projectconfig.Same(client.StartedWithout(), command.Without) || command.Project != nil && !projectconfig.Same(new(client.Given()), command.Project)) {
+	if client != nil && (!projectconfig.Same(client.StartedExcluding(), command.Without) || command.Project != nil && !projectconfig.Same(new(client.Given()), command.Project)) {
 		client.Kill() // the project has changed since, or was trusted
 		<-client.Exited()
 		return nil
@@ -228,7 +230,7 @@ func (o *Opener) LaunchAlone(ctx context.Context, cwd string, open Open) (*droid
 	ctx, cancel := context.WithTimeoutCause(ctx, Time, ErrTime)
 	defer cancel()
 	client, err := o.cfg.Start(droid.Command{Alone: true})
-	if _, ok := errors.AsType[*droid.LeftOutError](err); ok {
+	if _, ok := errors.AsType[*droid.ExcludeError](err); ok {
 		return o.Launch(ctx, cwd, nil, "", open)
 	}
 	if err != nil {
@@ -268,7 +270,7 @@ func (o *Opener) openIn(ctx context.Context, patience time.Duration, client *dro
 		info, err = o.OpenIn(ctx, client, others, open)
 	}
 	if opened = err == nil; opened {
-		client.LookForLogin()
+		client.CheckLogin()
 		return info, nil
 	}
 	client.Kill()

@@ -80,7 +80,7 @@ func (o *Opener) Project(ctx context.Context, cwd string, client *droid.Client) 
 		if client == nil {
 			return o.cfg.Trust.Check(cwd)
 		}
-		return o.cfg.Trust.CheckFor(cwd, client.Takes)
+		return o.cfg.Trust.CheckFor(cwd, client.Relevant)
 	}))
 }
 

@@ -49,8 +49,9 @@ type jumps struct{ *Machine }
 
 func (b jumps) Accept(id ID, kind Kind) []Action {
 	actions := b.Machine.Accept(id, kind)
-	if n := len(b.queue); n > 1 {
-		b.queue[0], b.queue[n-1] = b.queue[n-1], b.queue[0]
+	if at := slices.Index(b.queue, b.firstWaiting()); at >= 0 {
+		n := len(b.queue)
+		b.queue[at], b.queue[n-1] = b.queue[n-1], b.queue[at]
 	}
 	return actions
 }
@@ -60,7 +61,7 @@ type interruptsEarly struct{ *Machine }
 
 func (b interruptsEarly) Cancel(now time.Time) []Action {
 	actions := b.Machine.Cancel(now)
-	if p := b.running; p != nil && p.stage == sent {
+	if p := b.running(); p != nil && p.stage == sent {
 		b.interrupts++
 		actions = append(actions, Interrupt{})
 	}
@@ -89,8 +90,8 @@ type leavesStarted struct{ *Machine }
 
 func (b leavesStarted) Started(now time.Time, request string) []Action {
 	actions := b.Machine.Started(now, request)
-	if b.running != nil {
-		b.running.stopping.due = false
+	if p := b.running(); p != nil {
+		p.stopping.due = false
 	}
 	return actions
 }
@@ -99,9 +100,13 @@ func (b leavesStarted) Started(now time.Time, request string) []Action {
 type keepsQueue struct{ *Machine }
 
 func (b keepsQueue) Cancel(now time.Time) []Action {
-	queue := b.queue
-	b.queue = nil
-	defer func() { b.queue = queue }()
+	at := slices.Index(b.queue, b.firstWaiting())
+	if at < 0 {
+		return b.Machine.Cancel(now)
+	}
+	waits := slices.Clone(b.queue[at:])
+	b.queue = b.queue[:at]
+	defer func() { b.queue = append(b.queue, waits...) }()
 	return b.Machine.Cancel(now)
 }
 
@@ -156,8 +161,10 @@ func (b miscounts) Ended(request string, how How, why error) (bool, []Action) {
 type steersAll struct{ *Machine }
 
 func (b steersAll) Accept(id ID, kind Kind) []Action {
-	for _, p := range b.steered {
-		p.stage = taken
+	for _, p := range b.queue {
+		if p.stage == sent && p != b.running() {
+			p.stage = taken
+		}
 	}
 	return b.Machine.Accept(id, kind)
 }

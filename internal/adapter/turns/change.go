@@ -8,7 +8,6 @@ import (
 // Change is something that the user wants done between prompts: a change of settings, a
 // load, a copy, a look at the whole conversation. It stands in line with them, see awaits.
 type Change struct {
-	by    *prompt // the command that makes the change, and whose end is its end; nil for all others
 	of    Scope
 	place uint64
 	begun bool
@@ -44,23 +43,26 @@ func (m *Machine) FinishChange(c *Change, failed error) []Action {
 }
 
 // Failing says that the change of a Setting that runs fails. It is not over with the command, but when FinishChange
-// says so.
+// says so. It returns nil if no such command runs.
 func (m *Machine) Failing(id ID) *Change {
-	i := slices.IndexFunc(m.changes, func(c *Change) bool { return c.by != nil && c.by.id == id })
-	if i < 0 {
+	p := m.running()
+	if p == nil || p.id != id || p.kind != Setting {
 		return nil
 	}
-	m.changes[i].by = nil
-	return m.changes[i]
+	c := &Change{of: Session, place: p.place, begun: true}
+	m.changes = slices.Insert(m.changes, 0, c)
+	return c
 }
 
 // LoseChanges ends all changes but those of commands that wait, as nobody knows any more how far they are, and with why
-// the prompts that waited for them.
+// the prompts that waited for them. The command that runs ends by itself.
 func (m *Machine) LoseChanges(why error) []Action {
-	known := func(c *Change) bool { return c.by != nil && c.by != m.running }
-	if i := slices.IndexFunc(m.changes, func(c *Change) bool { return !known(c) }); i >= 0 {
-		place := m.changes[i].place
-		m.changes = slices.DeleteFunc(m.changes, func(c *Change) bool { return !known(c) })
+	if p := m.running(); p != nil {
+		m.Failing(p.id)
+	}
+	if len(m.changes) > 0 {
+		place := m.changes[0].place
+		m.changes = nil
 		m.failSince(place, why)
 		m.steer()
 	}
@@ -74,7 +76,15 @@ func (c *Change) Begun() bool { return c.begun }
 func (m *Machine) Takes(c *Change) bool { return slices.Contains(m.changes, c) }
 
 // Changing is how many changes wait or are under way.
-func (m *Machine) Changing() int { return len(m.changes) }
+func (m *Machine) Changing() int {
+	n := len(m.changes)
+	for _, p := range m.queue {
+		if p.kind == Setting {
+			n++
+		}
+	}
+	return n
+}
 
 func (m *Machine) leaveOut(c *Change) bool {
 	i := slices.Index(m.changes, c)
@@ -87,12 +97,9 @@ func (m *Machine) leaveOut(c *Change) bool {
 
 // failSince ends the waiting prompts that were asked after a place.
 func (m *Machine) failSince(place uint64, why error) {
-	for {
-		i := slices.IndexFunc(m.queue, func(p *prompt) bool { return p.place > place })
-		if i < 0 {
-			return
-		}
-		m.fail(m.queue[i], why)
+	since := func(p *prompt) bool { return p.stage == waiting && p.place > place }
+	for p := m.first(since); p != nil; p = m.first(since) {
+		m.fail(p, why)
 	}
 }
 
@@ -102,10 +109,7 @@ func (m *Machine) beginChange() {
 		return
 	}
 	for _, c := range m.changes {
-		switch {
-		case c.by != nil:
-			c.begun = m.running == c.by
-		case !c.begun && !m.waits(c.of, c.place):
+		if !c.begun && !m.waits(c.of, c.place) {
 			c.begun = true
 			m.do(Begin{c})
 		}
@@ -115,7 +119,7 @@ func (m *Machine) beginChange() {
 // callDue is when the model is taken to have been called for the running prompt, if a change
 // waits for that.
 func (m *Machine) callDue() (at time.Time, ok bool) {
-	r := m.running
+	r := m.running()
 	if r == nil || r.begun.IsZero() || r.called || m.closed || len(m.changes) == 0 || m.changes[0].begun {
 		return time.Time{}, false
 	}

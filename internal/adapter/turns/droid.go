@@ -7,7 +7,7 @@ const MaxCrashes = 3
 // Shown says that something of droid's was shown while the running prompt runs. Before droid has begun with that, it is of a turn
 // of its own.
 func (m *Machine) Shown() []Action {
-	if p := m.running; p != nil {
+	if p := m.running(); p != nil {
 		p.spoke, p.called = true, p.called || !p.begun.IsZero()
 	}
 	return m.take()
@@ -23,7 +23,7 @@ func (m *Machine) Ended(request string, how How, why error) (known bool, actions
 	}
 	p.reached = true // also where its answer to Send is still on its way
 	e := m.endOf(p, how, why)
-	e.ByDroid = p == m.running
+	e.ByDroid = p == m.running()
 	m.finish(p, e)
 	return true, m.take()
 }
@@ -44,7 +44,7 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 	}
 	m.crashes = 0
 	// What the turn of another prompt said answers this one, too.
-	return End{Empty: !p.spoke && p == m.running}
+	return End{Empty: !p.spoke && p == m.running()}
 }
 
 // ProcessExited says that droid died, and why. What it said last may still end prompts, as
@@ -54,15 +54,20 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 // as often as one is started. took is the request id of the last one that it took, of which Taken may not have been told yet.
 func (m *Machine) ProcessExited(took string, why error) {
 	m.dead = true
-	if m.running == nil || !m.running.cancelled {
+	p := m.running()
+	if p == nil || !p.cancelled {
 		m.crashes++
 	}
-	if p := m.running; p != nil && p.kind == ToDroid && p.stage != taken && (took == "" || p.request != took) && p.begun.IsZero() && !p.cancelled && !(p.resent && p.stage == sent) {
-		p.resent = p.resent || p.stage == sent
-		m.putBack(p)
+	if p != nil && p.toDroid() && p.stage != taken && (took == "" || p.request != took) && p.begun.IsZero() && !p.cancelled {
+		switch {
+		case p.stage == starting:
+			m.putBack(p, again)
+		case p.retry != resent:
+			m.putBack(p, resent)
+		}
 	}
-	for _, p := range append([]*prompt{m.running}, m.steered...) {
-		if p != nil {
+	for _, p := range m.queue {
+		if p.stage != waiting {
 			p.crash = why
 		}
 	}
@@ -71,8 +76,8 @@ func (m *Machine) ProcessExited(took string, why error) {
 // OutputRead ends all that the dead droid had, or was to get. A program of the user's goes
 // on, and so does a command that is kept.
 func (m *Machine) OutputRead(why error) []Action {
-	for m.running != nil && m.running.kind != Process && !m.running.kept {
-		m.fail(m.running, why)
+	for p := m.running(); p != nil && p.kind != Process && p.stage != committed; p = m.running() {
+		m.fail(p, why)
 	}
 	m.dead = false
 	return m.take()

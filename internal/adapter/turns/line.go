@@ -1,9 +1,6 @@
 package turns
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // What is asked of a session stands in one line, in the order in which it was asked: prompts, and changes between them. What was
 // asked first holds first.
@@ -31,17 +28,19 @@ const (
 type progress int
 
 const (
-	inLine   progress = iota // a prompt that waits, and none runs but for a command
-	prepared                 // a prompt whose turn has come, and droid was not asked: trust, MCP servers, links
-	onItsWay                 // droid was asked
-	withIt                   // droid has it
-	worksOn                  // droid has begun to work on it
-	called                   // the model was called for it
-	stopping                 // it was cancelled, and has not ended
-	command                  // a command of ours that runs
-	program                  // a program of the user's that runs
-	notBegun                 // a change that waits
-	underWay                 // a change that has begun
+	unawaited progress = iota // a prompt that waits while droid works or a program runs, or that droid has beside the one that runs
+	inLine                    // a prompt that waits, and none runs but for a command
+	prepared                  // a prompt whose turn has come, and droid was not asked: trust, MCP servers, links
+	onItsWay                  // droid was asked
+	withIt                    // droid has it
+	worksOn                   // droid has begun to work on it
+	called                    // the model was called for it
+	stopping                  // it was cancelled, and has not ended
+	command                   // a command of ours that runs
+	program                   // a program of the user's that runs
+	notBegun                  // a change that waits, also a Setting
+	underWay                  // a change that has begun
+	calling                   // somebody holds Machine.RPC
 	most
 )
 
@@ -52,8 +51,8 @@ var awaits = [...][most]bool{
 	Session:  {inLine: true, prepared: true, onItsWay: true, withIt: true, notBegun: true, underWay: true},
 	Calls:    {inLine: true, prepared: true, onItsWay: true, withIt: true, worksOn: true, notBegun: true, underWay: true},
 	Stricter: {onItsWay: true, withIt: true, notBegun: true, underWay: true},
-	turn:     {prepared: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, notBegun: true, underWay: true},
-	message:  {prepared: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, underWay: true},
+	turn:     {prepared: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, notBegun: true, underWay: true, calling: true},
+	message:  {prepared: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, underWay: true, calling: true},
 	joining:  {prepared: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, underWay: true},
 }
 
@@ -66,38 +65,44 @@ func (m *Machine) nextPlace() uint64 {
 // waits reports whether what is asked waits for something that was asked before it. A prompt waits for each one that is let go
 // before it, whenever that was asked: what droid threw away goes before what stands in line.
 func (m *Machine) waits(of Scope, place uint64) bool {
-	row, since := awaits[of], place
-	if of >= turn {
-		since = math.MaxUint64
-	}
-	if len(m.changes) > 0 && m.changes[0].place < place && row[m.changes[0].progress()] {
-		return true
-	}
-	if row[onItsWay] && slices.ContainsFunc(m.steered, func(p *prompt) bool { return p.stage == sent && p.place < since && (!p.cancelled || row[stopping]) }) {
-		return true
-	}
-	r := m.running
-	if r != nil && r.place < since && row[r.progress()] {
-		return true
-	}
-	short := r == nil || r.kind == Here || r.kind == Setting
-	return short && row[inLine] && slices.ContainsFunc(m.queue, func(p *prompt) bool { return p.place < since && !p.cancelled })
+	row := awaits[of]
+	return row[calling] && m.RPC.Holder() != nil ||
+		slices.ContainsFunc(m.changes, func(c *Change) bool { return c.place < place && row[c.progress()] }) ||
+		slices.ContainsFunc(m.queue, func(p *prompt) bool {
+			return (p.place < place || of >= turn && p.stage != waiting) && row[m.progress(p)]
+		})
 }
 
-func (p *prompt) progress() progress {
+// progress is how far a prompt in the queue is.
+func (m *Machine) progress(p *prompt) progress {
+	r := m.running()
 	switch {
+	case p.kind == Setting && p.stage == waiting:
+		return notBegun
+	case p.kind == Setting:
+		return underWay
+	case p.stage == waiting && (r == nil || r.kind == Here || r.kind == Setting):
+		return inLine
+	case p.stage == waiting, p != r && p.stage == taken:
+		return unawaited
 	case p.cancelled:
 		return stopping
 	case p.kind == Process:
 		return program
-	case p.kind != ToDroid:
+	case !p.toDroid():
 		return command
+	case p != r:
+		return onItsWay
 	case p.called:
 		return called
 	case !p.begun.IsZero():
 		return worksOn
+	case p.stage == taken:
+		return withIt
+	case p.stage == sent:
+		return onItsWay
 	}
-	return map[stage]progress{waiting: inLine, starting: prepared, sent: onItsWay, taken: withIt}[p.stage]
+	return prepared
 }
 
 func (c *Change) progress() progress {

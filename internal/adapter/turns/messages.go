@@ -26,7 +26,10 @@ func (m *Machine) Join(id ID, when When) (host ID, ok bool, actions []Action) {
 	if !m.Joinable() {
 		return 0, false, nil
 	}
-	p := &prompt{id: id, host: m.running.root(), behind: when == Behind || m.running.alone, place: m.nextPlace()}
+	p := &prompt{id: id, host: m.running().root(), when: when, place: m.nextPlace()}
+	if m.running().kind == Alone {
+		p.when = Behind
+	}
 	m.queue = slices.Insert(m.queue, m.front(), p)
 	m.steer()
 	return p.host.id, true, m.take()
@@ -34,8 +37,8 @@ func (m *Machine) Join(id ID, when When) (host ID, ok bool, actions []Action) {
 
 // Joinable reports whether Join takes a message now.
 func (m *Machine) Joinable() bool {
-	r := m.running
-	return r != nil && r.kind == ToDroid && !r.root().cancelled && !r.cancelled && r.crash == nil && !m.dead && !m.closed
+	r := m.running()
+	return r != nil && r.toDroid() && !r.root().cancelled && !r.cancelled && r.crash == nil && !m.dead && !m.closed
 }
 
 // root is the prompt that a message belongs to, or the prompt itself.
@@ -49,7 +52,7 @@ func (p *prompt) root() *prompt {
 // front is where the queue's ordinary prompts begin: behind those that droid threw away
 // and the messages that belong to a prompt.
 func (m *Machine) front() int {
-	at := slices.IndexFunc(m.queue, func(q *prompt) bool { return !q.again && q.host == nil })
+	at := slices.IndexFunc(m.queue, func(q *prompt) bool { return q.stage == waiting && q.retry == never && q.host == nil })
 	if at < 0 {
 		return len(m.queue)
 	}
@@ -59,9 +62,9 @@ func (m *Machine) front() int {
 // mayJoinNow reports whether a waiting prompt may go to droid while another one runs.
 func (m *Machine) mayJoinNow(p *prompt) bool {
 	if p.host == nil {
-		return m.steering && !p.alone && !m.running.alone
+		return m.steering && p.kind != Alone && m.running().kind != Alone
 	}
-	return !p.behind
+	return p.when == Soon
 }
 
 // settle ends a prompt whose turn is over, unless messages that belong to it are still
@@ -78,7 +81,7 @@ func (m *Machine) settle(p *prompt, e End) {
 		m.end(p, e)
 		return
 	}
-	if p.lingering = true; p.failed == nil {
+	if p.stage = lingering; p.failed == nil {
 		p.failed = e.Err
 	}
 	m.lingering = append(m.lingering, p)
@@ -89,7 +92,7 @@ func (m *Machine) settle(p *prompt, e End) {
 func (m *Machine) merge(p *prompt, e End) {
 	host := p.host
 	m.do(Merged{ID: p.id, Err: e.Err, Unsent: !p.reached})
-	if !host.lingering {
+	if host.stage != lingering {
 		if host.failed == nil && p.reached {
 			host.failed = e.Err
 		}
@@ -109,19 +112,14 @@ func (m *Machine) merge(p *prompt, e End) {
 }
 
 func (m *Machine) unpark(host *prompt) {
-	host.lingering = false
 	m.lingering = slices.DeleteFunc(m.lingering, func(q *prompt) bool { return q == host })
 }
 
 // leaveUnsent ends the messages of a prompt that wait here, as what they were said to is
 // over: it failed with why, or was cancelled.
 func (m *Machine) leaveUnsent(host *prompt, why error) {
-	for {
-		i := slices.IndexFunc(m.queue, func(q *prompt) bool { return q.host == host })
-		if i < 0 {
-			return
-		}
-		p := m.queue[i]
+	unsent := func(q *prompt) bool { return q.stage == waiting && q.host == host }
+	for p := m.first(unsent); p != nil; p = m.first(unsent) {
 		m.remove(p)
 		m.do(Merged{ID: p.id, Err: why, Unsent: !p.reached})
 	}
@@ -129,9 +127,8 @@ func (m *Machine) leaveUnsent(host *prompt, why error) {
 
 // messagesOf is how many messages of a prompt have not ended.
 func (m *Machine) messagesOf(host *prompt) (n int) {
-	of := func(p *prompt) bool { return p != nil && p.host == host }
-	for _, p := range slices.Concat(m.queue, m.steered, []*prompt{m.running}) {
-		if of(p) {
+	for _, p := range m.queue {
+		if p.host == host {
 			n++
 		}
 	}
@@ -142,15 +139,16 @@ func (m *Machine) messagesOf(host *prompt) (n int) {
 // has are stopped with the turn that runs.
 func (m *Machine) cancelMessages(now time.Time, host *prompt) {
 	m.leaveUnsent(host, nil)
-	for _, p := range m.steered {
-		if p.host == host {
+	r := m.running()
+	for _, p := range m.queue {
+		if p.host == host && p != r {
 			p.cancelled = true
 		}
 	}
-	if r := m.running; r != nil && r.host == host {
+	if r != nil && r.host == host {
 		m.cancelRunning(now)
 	}
-	if host.lingering && m.messagesOf(host) == 0 {
+	if slices.Contains(m.lingering, host) && m.messagesOf(host) == 0 { // else that has ended it
 		m.unpark(host)
 		m.end(host, End{})
 	}

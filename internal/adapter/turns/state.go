@@ -11,29 +11,32 @@ func (m *Machine) Crashed() bool { return m.crashes > 0 }
 
 // Running returns the prompt that runs, if one does.
 func (m *Machine) Running() (id ID, ok bool) {
-	if m.running == nil {
-		return 0, false
+	if p := m.running(); p != nil {
+		return p.id, true
 	}
-	return m.running.id, true
+	return 0, false
 }
 
 // Runs reports whether a prompt is the one that runs.
-func (m *Machine) Runs(id ID) bool { return m.running != nil && m.running.id == id }
+func (m *Machine) Runs(id ID) bool {
+	p := m.running()
+	return p != nil && p.id == id
+}
 
 // RunsOne reports whether a prompt runs.
-func (m *Machine) RunsOne() bool { return m.running != nil }
+func (m *Machine) RunsOne() bool { return m.running() != nil }
 
 // RefusesAsks reports whether what droid asks is to be refused: the prompt that runs was cancelled, or what droid does without one is
 // being stopped.
 func (m *Machine) RefusesAsks() bool {
-	if m.running == nil {
-		return m.interrupts > 0
+	if p := m.running(); p != nil {
+		return p.cancelled
 	}
-	return m.running.cancelled
+	return m.interrupts > 0
 }
 
 // Busy reports whether a prompt runs or waits here.
-func (m *Machine) Busy() bool { return m.running != nil || len(m.queue) > 0 }
+func (m *Machine) Busy() bool { return len(m.queue) > 0 }
 
 // IDOf returns the prompt that droid has under a request id, if there is one.
 func (m *Machine) IDOf(request string) (id ID, ok bool) {
@@ -46,94 +49,93 @@ func (m *Machine) IDOf(request string) (id ID, ok bool) {
 // Cancelled reports whether a prompt was cancelled that has not ended.
 func (m *Machine) Cancelled(id ID) bool {
 	p := m.find(id)
-	if p == nil {
-		p = m.parkedAs(id)
-	}
 	return p != nil && p.cancelled
 }
 
 // Stopping reports whether the running prompt was cancelled and droid works on it.
 func (m *Machine) Stopping() bool {
-	return m.running != nil && m.running.cancelled && m.running.kind == ToDroid
+	p := m.running()
+	return p != nil && p.cancelled && p.toDroid()
 }
 
 // Working reports whether droid has, or is being sent, a prompt that nobody cancelled.
 func (m *Machine) Working() bool {
-	return m.running != nil && !m.running.cancelled && m.running.withDroid()
+	p := m.running()
+	return p != nil && !p.cancelled && p.withDroid()
 }
 
 // Sending reports whether the running prompt was sent to droid, which has not taken it.
-func (m *Machine) Sending() bool { return m.running != nil && m.running.stage == sent }
+func (m *Machine) Sending() bool {
+	p := m.running()
+	return p != nil && p.stage == sent
+}
 
 // Waiting is how many prompts wait, or are with droid beside the running one.
-func (m *Machine) Waiting() int { return len(m.queue) + len(m.steered) }
+func (m *Machine) Waiting() int {
+	if m.running() != nil {
+		return len(m.queue) - 1
+	}
+	return len(m.queue)
+}
 
 // InLine reports whether a prompt waits for its turn here.
 func (m *Machine) InLine(id ID) bool {
-	return slices.ContainsFunc(m.queue, func(p *prompt) bool { return p.id == id })
+	return slices.ContainsFunc(m.queue, func(p *prompt) bool { return p.id == id && p.stage == waiting })
 }
 
 // Queued reports whether prompts wait for their turn here.
-func (m *Machine) Queued() bool { return len(m.queue) > 0 }
+func (m *Machine) Queued() bool { return m.firstWaiting() != nil }
 
-// Idle reports whether no prompt runs or waits, and no change is wanted.
+// Idle reports whether no prompt runs or waits, no change is wanted, and nobody holds RPC.
 func (m *Machine) Idle() bool {
-	return m.running == nil && len(m.queue) == 0 && len(m.changes) == 0
+	return len(m.queue) == 0 && len(m.changes) == 0 && m.RPC.Holder() == nil
 }
 
-// promote makes the oldest prompt that droid still has the running one.
-func (m *Machine) promote() {
-	if m.running == nil && len(m.steered) > 0 {
-		p := m.steered[0]
-		m.steered = m.steered[1:]
-		m.run(p)
+// running returns the prompt that runs, nil for none. It is the first one in the queue: each that droid has beside it is behind it.
+func (m *Machine) running() *prompt {
+	if len(m.queue) > 0 && m.queue[0].stage != waiting {
+		return m.queue[0]
 	}
+	return nil
 }
 
-// run makes a prompt that droid has the running one. One that was cancelled before is
-// interrupted now that droid can hear it; with the next Tick, as it may end together
-// with the turn before.
-func (m *Machine) run(p *prompt) {
-	m.running = p
-	if p.cancelled && !p.stopping.begun() {
+// firstWaiting returns the prompt whose turn comes next, nil for none.
+func (m *Machine) firstWaiting() *prompt {
+	return m.first(func(p *prompt) bool { return p.stage == waiting })
+}
+
+// promoted follows when another prompt that droid has is the running one from now on. One that was cancelled before is interrupted now that
+// droid can hear it; with the next Tick, as it may end together with the turn before.
+func (m *Machine) promoted() {
+	if p := m.running(); p != nil && p.cancelled && !p.stopping.begun() {
 		p.stopping.due = true
 	}
 }
 
-// find finds a prompt that runs, or that droid has.
+// find finds a prompt that runs, or that droid has or had.
 func (m *Machine) find(id ID) *prompt {
-	return m.one(func(p *prompt) bool { return p.id == id })
-}
-
-// byRequest finds a prompt that droid has.
-func (m *Machine) byRequest(request string) *prompt {
-	return m.one(func(p *prompt) bool { return p.withDroid() && p.request == request })
-}
-
-func (m *Machine) one(is func(*prompt) bool) *prompt {
-	if m.running != nil && is(m.running) {
-		return m.running
+	if p := m.first(func(p *prompt) bool { return p.id == id && p.stage != waiting }); p != nil {
+		return p
 	}
-	if i := slices.IndexFunc(m.steered, is); i >= 0 {
-		return m.steered[i]
-	}
-	return nil
-}
-
-// remove takes a prompt from where it stands.
-func (m *Machine) remove(p *prompt) {
-	is := func(q *prompt) bool { return q == p }
-	m.queue = slices.DeleteFunc(m.queue, is)
-	m.steered = slices.DeleteFunc(m.steered, is)
-	if m.running == p {
-		m.running = nil
-	}
-}
-
-// parkedAs finds a prompt whose turn is over and whose messages are not.
-func (m *Machine) parkedAs(id ID) *prompt {
 	if i := slices.IndexFunc(m.lingering, func(p *prompt) bool { return p.id == id }); i >= 0 {
 		return m.lingering[i]
 	}
 	return nil
+}
+
+// byRequest finds a prompt that droid has.
+func (m *Machine) byRequest(request string) *prompt {
+	return m.first(func(p *prompt) bool { return p.withDroid() && p.request == request })
+}
+
+func (m *Machine) first(is func(*prompt) bool) *prompt {
+	if i := slices.IndexFunc(m.queue, is); i >= 0 {
+		return m.queue[i]
+	}
+	return nil
+}
+
+// remove takes a prompt out of the queue.
+func (m *Machine) remove(p *prompt) {
+	m.queue = slices.DeleteFunc(m.queue, func(q *prompt) bool { return q == p })
 }

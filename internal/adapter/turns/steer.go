@@ -16,19 +16,13 @@ func (m *Machine) SetSteering(on bool) []Action {
 // taken the one before: so they keep their order. A prompt that is answered here
 // waits for its turn, and so does all that stands behind it.
 func (m *Machine) steer() {
-	if m.dead || m.closed || m.running == nil || m.running.stage != taken || len(m.queue) == 0 {
+	r, p := m.running(), m.firstWaiting()
+	if m.dead || m.closed || r == nil || r.stage != taken || p == nil {
 		return
 	}
-	if p := m.queue[0]; p.kind == ToDroid && m.mayJoinNow(p) && !m.waits(joining, p.place) {
-		m.queue = m.queue[1:]
-		m.steered = append(m.steered, p)
+	if p.toDroid() && m.mayJoinNow(p) && !m.waits(joining, p.place) {
 		m.send(p)
 	}
-}
-
-// sending reports whether a steered prompt is on its way to droid.
-func (m *Machine) sending() bool {
-	return slices.ContainsFunc(m.steered, func(p *prompt) bool { return p.stage == sent })
 }
 
 // Started says that droid works on the prompt with this request id, which need not be
@@ -41,12 +35,10 @@ func (m *Machine) Started(now time.Time, request string) []Action {
 	if p.begun.IsZero() {
 		p.begun = now
 	}
-	if p != m.running {
+	if p != m.running() {
 		m.remove(p)
-		if m.running != nil {
-			m.steered = slices.Insert(m.steered, 0, m.running)
-		}
-		m.run(p)
+		m.queue = slices.Insert(m.queue, 0, p)
+		m.promoted()
 	}
 	return m.take()
 }
@@ -55,7 +47,7 @@ func (m *Machine) Started(now time.Time, request string) []Action {
 // turn, which answers it. The result tells whether there is such a prompt.
 func (m *Machine) Folded(request string) bool {
 	p := m.byRequest(request)
-	if p == nil || p == m.running {
+	if p == nil || p == m.running() {
 		return false
 	}
 	p.spoke, p.called, p.folded = true, true, true
@@ -65,7 +57,7 @@ func (m *Machine) Folded(request string) bool {
 // takeBack asks droid for a cancelled prompt back that it has not begun with. It throws such a prompt away itself
 // where the running one is stopped.
 func (m *Machine) takeBack(p *prompt) {
-	if r := m.running; p.cancelled && p.host == nil && p != r && r != nil && !r.cancelled && p.stage == taken && !p.lingering && !p.folded && p.begun.IsZero() {
+	if r := m.running(); p.cancelled && p.host == nil && p != r && r != nil && !r.cancelled && p.stage == taken && !p.folded && p.begun.IsZero() {
 		m.do(TakeBack{p.request})
 	}
 }
@@ -83,33 +75,32 @@ func (m *Machine) TakenBack(request string) []Action {
 // Dropped says that droid threw a prompt away, which it does with what waits when it
 // is interrupted. A prompt that the user did not cancel is sent again, before those
 // that came later. The result tells whether it is.
-func (m *Machine) Dropped(request string) (again bool, actions []Action) {
+func (m *Machine) Dropped(request string) (resends bool, actions []Action) {
 	p := m.byRequest(request)
 	if p == nil {
 		return false, nil
 	}
 	p.reached = false
 	if p.cancelled || m.closed {
-		m.finish(p, End{Cancelled: true, ByDroid: p == m.running})
+		m.finish(p, End{Cancelled: true, ByDroid: p == m.running()})
 		return false, m.take()
 	}
-	m.putBack(p)
+	m.putBack(p, again)
 	return true, m.take()
 }
 
 // putBack has a prompt that droid did not keep wait again, before the messages that belong
 // to it and those that came later.
-func (m *Machine) putBack(p *prompt) {
-	ran := m.running == p
+func (m *Machine) putBack(p *prompt, why retry) {
+	ran := m.running() == p
 	m.remove(p)
-	p.stage, p.request, p.again, p.crash = waiting, "", true, nil
-	p.begun, p.called, p.folded = time.Time{}, false, false
-	at := slices.IndexFunc(m.queue, func(q *prompt) bool { return q.host == p })
+	p.stage, p.delivery, p.retry = waiting, delivery{}, max(p.retry, why)
+	at := slices.IndexFunc(m.queue, func(q *prompt) bool { return q.stage == waiting && q.host == p })
 	if at < 0 {
 		at = m.front()
 	}
 	m.queue = slices.Insert(m.queue, at, p)
 	if ran {
-		m.promote()
+		m.promoted()
 	}
 }

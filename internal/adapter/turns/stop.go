@@ -1,6 +1,9 @@
 package turns
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A droid that is asked to stop is asked again, since 0.99 loses an
 // interrupt that follows its prompt at once (quirk 5). One that does not stop at all,
@@ -31,7 +34,7 @@ func (m *Machine) Cancel(now time.Time) []Action {
 
 // StopOther asks droid to stop what it does without a prompt. Where one runs, Cancel does that.
 func (m *Machine) StopOther() []Action {
-	if m.running == nil && m.interrupts == 0 {
+	if m.running() == nil && m.interrupts == 0 {
 		m.interrupts++
 		m.do(Interrupt{})
 		m.do(RefuseAsk{})
@@ -43,34 +46,27 @@ func (m *Machine) cancel(now time.Time) {
 	for _, p := range m.lingering {
 		p.cancelled = true
 	}
-	for len(m.queue) > 0 {
-		m.drop(m.queue[0])
+	m.dropWaiting()
+	for _, p := range m.queue {
+		if p != m.running() {
+			p.cancelled = true // the interrupt of the running one makes droid throw it away
+		}
 	}
-	for _, p := range m.steered {
-		p.cancelled = true // the interrupt of the running one makes droid throw it away
-	}
-	if m.running != nil {
-		m.cancelRunning(now)
-	}
+	m.cancelRunning(now)
 }
 
 // CancelOne cancels one prompt.
 func (m *Machine) CancelOne(now time.Time, id ID) []Action {
-	for _, p := range m.queue {
-		if p.id == id {
-			m.drop(p)
-			m.cancelMessages(now, p)
-			return m.take()
-		}
-	}
-	p := m.find(id)
+	p := m.first(func(p *prompt) bool { return p.id == id })
 	if p == nil {
-		p = m.parkedAs(id)
+		p = m.find(id)
 	}
 	switch {
 	case p == nil:
 		return nil
-	case p == m.running:
+	case p.stage == waiting:
+		m.drop(p)
+	case p == m.running():
 		m.cancelRunning(now)
 	default:
 		p.cancelled = true // an interrupt would stop the running one
@@ -86,24 +82,31 @@ func (m *Machine) drop(p *prompt) {
 	m.finish(p, End{Cancelled: true})
 }
 
+// dropWaiting ends all prompts that wait as cancelled.
+func (m *Machine) dropWaiting() {
+	for p := m.firstWaiting(); p != nil; p = m.firstWaiting() {
+		m.drop(p)
+	}
+}
+
 // Keep has a cancel, or droid's death, not end the command of ours that runs: what it has asked for cannot be
 // taken back, so it ends when that is done.
 func (m *Machine) Keep(id ID) {
-	if m.Runs(id) {
-		m.running.kept = true
+	if p := m.running(); p != nil && p.id == id && p.stage == starting {
+		p.stage = committed
 	}
 }
 
 func (m *Machine) cancelRunning(now time.Time) {
-	p := m.running
-	if p.cancelled {
+	p := m.running()
+	if p == nil || p.cancelled {
 		return
 	}
 	p.cancelled = true
 	switch {
 	case p.kind == Process:
 		m.do(Stop{p.id})
-	case p.kept:
+	case p.stage == committed:
 	case p.stage == starting:
 		m.do(RefuseAsk{}) // before the next one begins
 		m.finish(p, End{Cancelled: true})
@@ -118,7 +121,7 @@ func (m *Machine) cancelRunning(now time.Time) {
 // about to work on it. Until droid has taken what is on its way to it, it is not
 // interrupted: it starts a turn with a message that comes behind an interrupt.
 func (m *Machine) interruptRunning(now time.Time) {
-	p := m.running
+	p := m.running()
 	if p == nil || !p.cancelled || !p.withDroid() {
 		return
 	}
@@ -134,7 +137,8 @@ func (m *Machine) interruptRunning(now time.Time) {
 }
 
 func (m *Machine) interrupt(p *prompt) {
-	if p.stage == taken && !m.sending() {
+	onItsWay := func(p *prompt) bool { return p.stage == sent }
+	if p.stage == taken && !slices.ContainsFunc(m.queue, onItsWay) {
 		m.interrupts++
 		m.do(Interrupt{})
 	}
@@ -148,7 +152,7 @@ func (m *Machine) ConcurrentTurn(now time.Time, request string) []Action {
 		return nil
 	}
 	p.stopping.deaf = true
-	if p == m.running {
+	if p == m.running() {
 		m.interruptRunning(now)
 	}
 	return m.take()
@@ -165,7 +169,7 @@ func (m *Machine) Due() (at time.Time, ok bool) {
 }
 
 func (m *Machine) stopDue() (at time.Time, ok bool) {
-	p := m.running
+	p := m.running()
 	if p == nil || m.dead {
 		return time.Time{}, false
 	}
@@ -179,7 +183,7 @@ func (m *Machine) stopDue() (at time.Time, ok bool) {
 // change that has waited long enough.
 func (m *Machine) Tick(now time.Time) []Action {
 	if at, ok := m.callDue(); ok && !now.Before(at) {
-		m.running.called = true
+		m.running().called = true
 	}
 	m.stopOn(now)
 	return m.take()
@@ -190,8 +194,7 @@ func (m *Machine) stopOn(now time.Time) {
 	if !ok || now.Before(at) {
 		return
 	}
-	p := m.running
-	s := &p.stopping
+	s := &m.running().stopping
 	switch {
 	case s.due:
 		m.interruptRunning(now)
@@ -201,6 +204,6 @@ func (m *Machine) stopOn(now time.Time) {
 	default:
 		s.every = min(2*s.every, interruptAgainTo)
 		s.at = now.Add(s.every)
-		m.interrupt(p)
+		m.interrupt(m.running())
 	}
 }

@@ -12,10 +12,7 @@
 // 0.99 may run it at once, beside the first.
 package turns
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // ID names a prompt. No two prompts of a machine have the same.
 type ID uint64
@@ -30,8 +27,7 @@ const (
 	Alone
 	// Here is a command of ours. A cancel ends it at once.
 	Here
-	// Setting is a command of ours that changes a setting: no Change that is asked later begins before it has
-	// ended.
+	// Setting is a command of ours that changes a setting: what is asked later waits for it as for a Change.
 	Setting
 	// Process is a program of the user's. A cancel stops it, and its end is the
 	// prompt's. It goes on when droid dies.
@@ -111,52 +107,65 @@ func (RefuseAsk) action() {}
 type stage int
 
 const (
-	waiting  stage = iota // in the queue
-	starting              // waits for a droid; all the time where it is answered here
-	sent                  // is on its way to droid
-	taken                 // droid has it
+	waiting   stage = iota // for its turn
+	starting               // waits for a droid, or is answered here
+	committed              // is answered here, and neither a cancel nor droid's death ends it, see Keep
+	sent                   // is on its way to droid
+	taken                  // droid has it
+	lingering              // droid has ended its turn, and not all messages that belong to it
 )
 
 // prompt is one prompt on its way to its end.
 type prompt struct {
-	id        ID
-	kind      Kind   // never Alone
-	alone     bool   // it is
-	request   string // droid's id of it
+	id    ID
+	kind  Kind
+	place uint64  // among all that was asked
+	host  *prompt // whose message it is, nil for a prompt of its own
+	when  When    // a message goes to droid
+
 	stage     stage
-	again     bool // droid threw it away once
-	spoke     bool // something of it was shown
-	cancelled bool
-	begun     time.Time // since when droid works on it
-	called    bool      // the model was called for it, or is taken to have been
-	folded    bool      // droid took it into the turn of another one
-	crash     error     // why droid died while it had the prompt
-	resent    bool      // a droid died before it heard the prompt, so another one gets it
-	stopping  patience
-	kept      bool // see Keep
-
-	host      *prompt // whose message it is, nil for a prompt of its own
-	behind    bool    // it waits until droid has ended the turn of its host
-	reached   bool    // droid took it once
-	lingering bool    // its turn is over, and messages of it are on their way
-	failed    error   // what failed first of it and its messages
-
-	place uint64 // among all that was asked
+	delivery           // to droid, from the stage sent on
+	retry     retry    // why it is sent again
+	cancelled bool     // by the user
+	stopping  patience // of a cancelled one
+	reached   bool     // a droid took it, and did not throw it away
+	spoke     bool     // something of it was shown
+	failed    error    // what failed first of it and its messages
 }
+
+// delivery is how far droid is with a prompt.
+type delivery struct {
+	request string    // droid's id of it
+	begun   time.Time // since when droid works on it
+	called  bool      // the model was called for it, or is taken to have been
+	folded  bool      // droid took it into the turn of another one
+	crash   error     // why droid died while it had the prompt
+}
+
+// retry is why a prompt is sent again.
+type retry int
+
+const (
+	never  retry = iota
+	again        // droid threw it away, or died before it was sent
+	resent       // a droid died before it heard it; that happens once
+)
+
+// toDroid reports whether a prompt is for the model.
+func (p *prompt) toDroid() bool { return p.kind == ToDroid || p.kind == Alone }
 
 // withDroid reports whether droid has the prompt, or is about to get it.
 func (p *prompt) withDroid() bool { return p.stage == sent || p.stage == taken }
 
-// Machine is the state of one session's prompts. Make it with New.
+// Machine is the queue of a session: the prompts and changes that are not over, and who calls droid. Make it with New.
 type Machine struct {
 	newRequest func() string
 
-	queue     []*prompt // wait, in order
-	running   *prompt   // runs
-	steered   []*prompt // droid has them beside the running one, oldest first
+	queue     []*prompt // that have not ended: the one that runs, those that droid has beside it, oldest first, and those that wait, in order
 	lingering []*prompt // droid has ended their turns, but not all their messages
 	changes   []*Change // that are not over, in order; the first one may be under way
 	places    uint64    // that were given away
+	RPC       Lock      // of calls to droid that must not overlap
 
 	interrupts int // that are not answered
 	crashes    int // of droid in a row
@@ -185,17 +194,11 @@ func (m *Machine) do(a Action) { m.out = append(m.out, a) }
 // Accept takes a prompt. It starts now, or when those before it have ended.
 func (m *Machine) Accept(id ID, kind Kind) []Action {
 	p := &prompt{id: id, kind: kind, place: m.nextPlace()}
-	if kind == Alone {
-		p.kind, p.alone = ToDroid, true
-	}
 	if m.closed {
 		m.end(p, End{Cancelled: true})
 		return m.take()
 	}
 	m.queue = append(m.queue, p)
-	if kind == Setting {
-		m.changes = append(m.changes, &Change{by: p, place: p.place})
-	}
 	m.next()
 	m.steer()
 	return m.take()
@@ -210,10 +213,10 @@ func (m *Machine) StartNext() []Action {
 
 // next starts the first waiting prompt, if one may start.
 func (m *Machine) next() {
-	if m.interrupts > 0 || m.held || m.dead || m.closed || len(m.queue) == 0 {
+	p := m.firstWaiting()
+	if p == nil || m.interrupts > 0 || m.held || m.dead || m.closed {
 		return
 	}
-	p := m.queue[0]
 	of := turn
 	if p.host != nil {
 		of = message
@@ -221,9 +224,8 @@ func (m *Machine) next() {
 	if m.waits(of, p.place) {
 		return
 	}
-	m.queue = m.queue[1:]
-	m.running, p.stage = p, starting
-	if p.kind == ToDroid {
+	p.stage = starting
+	if p.toDroid() {
 		m.do(NeedDroid{p.id})
 	} else {
 		m.do(Run{p.id})
@@ -232,7 +234,7 @@ func (m *Machine) next() {
 
 // Ready says that there is a droid for the prompt that wanted one.
 func (m *Machine) Ready(id ID) []Action {
-	if p := m.running; p != nil && p.id == id && p.kind == ToDroid && p.stage == starting {
+	if p := m.running(); p != nil && p.id == id && p.toDroid() && p.stage == starting {
 		m.send(p)
 	}
 	return m.take()
@@ -274,7 +276,7 @@ func (m *Machine) Rejected(now time.Time, id ID, why error) []Action {
 // Fail ends a prompt that runs and cannot go on: there is no droid for it, or what is
 // done here failed.
 func (m *Machine) Fail(id ID, why error) []Action {
-	if p := m.running; p != nil && p.id == id {
+	if p := m.running(); p != nil && p.id == id {
 		m.fail(p, why)
 	}
 	return m.take()
@@ -282,23 +284,23 @@ func (m *Machine) Fail(id ID, why error) []Action {
 
 // FailRunning ends the prompt that runs, whichever it is.
 func (m *Machine) FailRunning(why error) []Action {
-	if m.running != nil {
-		m.fail(m.running, why)
+	if p := m.running(); p != nil {
+		m.fail(p, why)
 	}
 	return m.take()
 }
 
 // FailWaiting ends all prompts that wait.
 func (m *Machine) FailWaiting(why error) []Action {
-	for len(m.queue) > 0 {
-		m.fail(m.queue[0], why)
+	for p := m.firstWaiting(); p != nil; p = m.firstWaiting() {
+		m.fail(p, why)
 	}
 	return m.take()
 }
 
 // Complete ends a prompt that is answered here.
 func (m *Machine) Complete(id ID) []Action {
-	if p := m.running; p != nil && p.id == id && p.kind != ToDroid {
+	if p := m.running(); p != nil && p.id == id && !p.toDroid() {
 		m.finish(p, End{Cancelled: p.cancelled})
 	}
 	return m.take()
@@ -326,11 +328,9 @@ func (m *Machine) Close(now time.Time) []Action {
 // Finish ends what is still open after Close, as cancelled.
 func (m *Machine) Finish() []Action {
 	m.closed = true
-	for len(m.queue) > 0 {
-		m.drop(m.queue[0])
-	}
-	for m.running != nil {
-		m.drop(m.running)
+	m.dropWaiting()
+	for p := m.running(); p != nil; p = m.running() {
+		m.drop(p)
 	}
 	return m.take()
 }
@@ -346,13 +346,12 @@ func (m *Machine) fail(p *prompt, why error) {
 
 // finish ends a prompt, and follows droid to the next one that it has.
 func (m *Machine) finish(p *prompt, e End) {
-	ran := m.running == p
+	ran := m.running() == p
 	m.remove(p)
 	m.settle(p, e)
-	if !ran {
-		return
+	if ran {
+		m.promoted()
 	}
-	m.promote()
 }
 
 // end ends a prompt: as cancelled if the user cancelled it, else with what failed first.
@@ -364,6 +363,5 @@ func (m *Machine) end(p *prompt, e End) {
 		e.Err, e.Cancelled, e.Empty = p.failed, false, false
 	}
 	e.ID = p.id
-	m.changes = slices.DeleteFunc(m.changes, func(c *Change) bool { return c.by == p })
 	m.do(e)
 }

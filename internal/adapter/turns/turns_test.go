@@ -257,6 +257,50 @@ func TestQuestions(t *testing.T) {
 	require.Empty(t, m.CancelOne(begin, 3), "it has ended")
 }
 
+// While somebody holds the lock of calls to droid, or waits for it, no prompt begins; one that runs takes others in, and changes begin.
+func TestCallsHoldPrompts(t *testing.T) {
+	m, one, other := New(numbered()), new(Taker), new(Taker)
+	m.SetSteering(true)
+	m.RPC.Take(one)
+	m.RPC.Take(other)
+	require.Empty(t, m.Accept(1, ToDroid))
+	require.False(t, m.Idle())
+	require.Same(t, one, m.RPC.Holder())
+	m.RPC.Release(one)
+	require.Same(t, other, m.RPC.Holder())
+	require.Empty(t, m.StartNext())
+	m.RPC.Release(other)
+	require.Nil(t, m.RPC.Holder())
+	require.Equal(t, []Action{NeedDroid{1}}, m.StartNext())
+	m.Ready(1)
+	m.RPC.Take(one)
+	require.Equal(t, []Action{Send{2, "request 2"}}, append(m.Taken(begin, 1), m.Accept(2, ToDroid)...))
+	m.Taken(begin, 2)
+	_, actions := m.Change(Session)
+	require.Empty(t, actions, "droid has not begun")
+	require.Len(t, m.Started(begin, "request 1"), 1)
+	m.Ended("request 1", Completed, nil)
+	m.Ended("request 2", Completed, nil)
+	m.LoseChanges(nil)
+	require.False(t, m.Idle(), "one holds the lock")
+	other = new(Taker)
+	m.RPC.Take(other)
+	m.RPC.Release(other) // it waits no longer
+	require.Same(t, one, m.RPC.Holder())
+	m.RPC.Release(one)
+	require.True(t, m.Idle())
+
+	m.Accept(3, ToDroid)
+	m.Ready(3)
+	m.Taken(begin, 3)
+	m.Join(4, Behind)
+	m.RPC.Take(one)
+	m.Ended("request 3", Completed, nil)
+	require.Empty(t, m.StartNext(), "a message that begins a turn")
+	m.RPC.Release(one)
+	require.Equal(t, []Action{NeedDroid{4}}, m.StartNext())
+}
+
 // A command that is kept ends when it says so, whoever cancels it and whatever becomes of droid.
 func TestKeptCommand(t *testing.T) {
 	m := New(numbered())
@@ -299,9 +343,4 @@ func TestNobodysPrompts(t *testing.T) {
 }
 
 // Has reports whether a prompt waits or runs, or droid has it.
-func (m *Machine) Has(id ID) bool {
-	if m.find(id) != nil || m.parkedAs(id) != nil {
-		return true
-	}
-	return m.InLine(id)
-}
+func (m *Machine) Has(id ID) bool { return m.InLine(id) || m.find(id) != nil }

@@ -1,6 +1,6 @@
-// Package demo plays the droid of "smoke --demo" on stdin and stdout: it plays the
-// conversation in conversation.jsonl, in the form of droid 0.225, asks
-// where droid would, and runs and writes nothing.
+// Package demo is the scripted droid of "smoke --demo". Play reads requests from stdin and writes droid's messages to stdout: the
+// conversation in conversation.jsonl, in the format of droid 0.225, with questions where droid would ask. It runs and writes nothing.
+// cmd/droid-acp runs it in a process of its own program.
 package demo
 
 import (
@@ -20,19 +20,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// Pace is the time between two words, so that one sees them stream.
+// Pace is the pause between two words, so that their streaming is visible.
 const Pace = 15 * time.Millisecond
 
-// fields is an object of JSON.
+// fields is a JSON object.
 type fields = map[string]any
 
-// conversation is one turn, without the envelopes of its lines: how it begins, what comes in spec mode alone, what comes in
-// each mode, and how it ends.
+// conversation is one turn, without the envelopes of its lines: its beginning, the part for spec mode alone, the part for every mode, and
+// its end.
 //
 //go:embed conversation.jsonl
 var conversation string
 
-// Levels of autonomy. No session has the last, so that what needs it is always asked.
+// Levels of autonomy. No session has the last one, so that what needs it is always asked.
 const (
 	off = iota
 	low
@@ -41,20 +41,20 @@ const (
 	always
 )
 
-// modes are the modes of a session with their levels.
+// modes maps the modes of a session to their levels.
 var modes = map[string]int{"spec": off, "normal": off, "auto-low": low, "auto-medium": medium, "auto-high": high}
 
-// needs has the level that makes a request for permission needless, by the kind of the request.
+// needs maps the kind of a permission request to the level from which it is not asked.
 var needs = map[string]int{"create": low, "exec": medium, "exit_spec_mode": always}
 
-// What ends a turn before the conversation does.
+// Reasons why a turn ends before the conversation does.
 var (
 	errRefused     = errors.New("the user refused")
 	errInterrupted = errors.New("the user interrupted")
 )
 
-// line is what the agent writes: a request, or the answer to a permission request.
-type line struct {
+// agentMessage is a line of the agent: a request, or the answer to a permission request.
+type agentMessage struct {
 	ID     string `json:"id"`
 	Method string `json:"method"`
 	Params struct {
@@ -68,25 +68,25 @@ type line struct {
 	} `json:"result"`
 }
 
-// player is the droid. One goroutine plays; another reads.
+// player is the scripted droid. One goroutine plays; another reads.
 type player struct {
-	in                        <-chan line
+	in                        <-chan agentMessage
 	out                       *json.Encoder
-	broken                    error // out took no more
+	broken                    error // the error of writing to out
 	pace                      time.Duration
 	session, dir, mode, model string
-	prompts                   []line
+	prompts                   []agentMessage
 	playing                   bool
-	running                   string // the id of the call that is asked about, or that seems to run; "" for none
-	asked                     string // the id of the request for permission, "" if none is open
-	answered                  string // the option that was chosen
+	running                   string // ID of the call that is asked about or seems to run; "" if none
+	requestID                 string // ID of the open permission request, "" if none
+	answered                  string // the selected option
 	turns                     int
-	spoken, before            int // calls of the model so far; of these, in turns that have ended
+	modelCalls, earlierCalls  int // model calls so far; those of previous turns
 }
 
-// Play plays until in ends. An error says that out took no more.
+// Play plays until the end of in. It returns the error of writing to out.
 func Play(in io.Reader, out io.Writer, pace time.Duration) error {
-	lines, stop := make(chan line), make(chan struct{})
+	lines, stop := make(chan agentMessage), make(chan struct{})
 	defer close(stop)
 	go read(in, lines, stop)
 	p := &player{in: lines, out: json.NewEncoder(out), pace: pace, session: uuid.NewString(), mode: "normal", model: "custom:Fake-0"}
@@ -104,15 +104,15 @@ func Play(in io.Reader, out io.Writer, pace time.Duration) error {
 	}
 }
 
-// read gives over the lines of in. What is no message is skipped.
-func read(in io.Reader, lines chan<- line, stop <-chan struct{}) {
+// read passes the lines of in to lines. It skips invalid ones.
+func read(in io.Reader, lines chan<- agentMessage, stop <-chan struct{}) {
 	defer close(lines)
 	for from := bufio.NewReader(in); ; {
 		text, err := from.ReadBytes('\n')
 		if err != nil {
 			return
 		}
-		var l line
+		var l agentMessage
 		if json.Unmarshal(text, &l) != nil {
 			continue
 		}
@@ -124,7 +124,7 @@ func read(in io.Reader, lines chan<- line, stop <-chan struct{}) {
 	}
 }
 
-// wait answers the agent until the time is up or done says so.
+// wait answers the agent until the time is up or done returns true.
 func (p *player) wait(timeUp <-chan time.Time, done func() bool) error {
 	for p.broken == nil && !done() {
 		select {
@@ -147,11 +147,11 @@ func (p *player) pause() error {
 	return p.wait(time.After(p.pace), func() bool { return false })
 }
 
-// answer does what the agent asks for.
-func (p *player) answer(l line) {
+// answer handles a message of the agent.
+func (p *player) answer(l agentMessage) {
 	switch l.Method {
 	case "":
-		if p.asked != "" && p.asked == l.ID {
+		if p.requestID != "" && p.requestID == l.ID {
 			p.answered = cmp.Or(l.Result.SelectedOption, "cancel") // no answer is a refusal
 		}
 	case "droid.initialize_session":
@@ -176,7 +176,7 @@ func (p *player) answer(l line) {
 	}
 }
 
-func (p *player) set(l line) {
+func (p *player) set(l agentMessage) {
 	if _, known := modes[l.Params.Mode]; known {
 		p.mode = l.Params.Mode
 	}
@@ -192,7 +192,7 @@ func (p *player) settings() fields {
 		"autonomyLevel": []string{"off", "low", "medium", "high"}[modes[p.mode]]}
 }
 
-// turn plays the conversation to the first prompt that waits.
+// turn plays the conversation for the first waiting prompt.
 func (p *player) turn() error {
 	prompt := p.prompts[0]
 	p.prompts, p.playing = p.prompts[1:], true
@@ -208,20 +208,20 @@ func (p *player) turn() error {
 	case err != nil && !errors.Is(err, errRefused):
 		return err
 	}
-	end[0]["reason"], end[0]["tokenUsage"], end[0]["cumulativeTokenUsage"] = reason, tokens(p.spoken-p.before), tokens(p.spoken)
-	p.playing, p.before = false, p.spoken
+	end[0]["reason"], end[0]["tokenUsage"], end[0]["cumulativeTokenUsage"] = reason, tokens(p.modelCalls-p.earlierCalls), tokens(p.modelCalls)
+	p.playing, p.earlierCalls = false, p.modelCalls
 	return p.play(end)
 }
 
-// recorded returns the four parts of the conversation, with what is another in each turn.
-func (p *player) recorded(prompt line) (parts [4][]fields) {
+// recorded returns the four parts of the conversation, with the values that differ between turns replaced.
+func (p *player) recorded(prompt agentMessage) (parts [4][]fields) {
 	path := filepath.Join(p.dir, "greet.go")
 	var values []string
 	for name, value := range map[string]string{
 		"$TURN": fmt.Sprintf("%04x", p.turns), "$ID": prompt.ID, "$FILE": path, "$QUOTEDFILE": strconv.Quote(path),
 		"$PROMPT": prompt.Params.Text, "$QUOTEDPROMPT": strconv.Quote(prompt.Params.Text),
 	} {
-		text, _ := json.Marshal(value) // a text
+		text, _ := json.Marshal(value) // a string
 		values = append(values, name, string(text[1:len(text)-1]))
 	}
 	p.turns++
@@ -229,21 +229,21 @@ func (p *player) recorded(prompt line) (parts [4][]fields) {
 		steps := json.NewDecoder(strings.NewReader(strings.NewReplacer(values...).Replace(part)))
 		for steps.More() {
 			var step fields
-			_ = steps.Decode(&step) // it is built in
+			_ = steps.Decode(&step) // it is embedded
 			parts[i] = append(parts[i], step)
 		}
 	}
 	return parts
 }
 
-// play plays steps, unless the user refuses or interrupts: then the call that runs fails, and the others are left out.
+// play plays steps, unless the user refuses or interrupts: then the running call fails, and the other steps are skipped.
 func (p *player) play(steps []fields) error {
 	for i, s := range steps {
 		err := p.step(s)
 		if err == nil {
 			continue
 		}
-		if p.asked != "" {
+		if p.requestID != "" {
 			p.resolved("cancel")
 		}
 		if p.running != "" {
@@ -282,7 +282,7 @@ func (p *player) step(s fields) error {
 	return nil
 }
 
-// speak streams a message of the model, word by word, before the whole of it.
+// speak streams a message of the model word by word, and then sends the whole message.
 func (p *player) speak(message fields) error {
 	if message["role"] == "user" {
 		return nil
@@ -303,17 +303,17 @@ func (p *player) speak(message fields) error {
 		}
 		p.tell(fields{"type": kind + "_text_complete", "messageId": message["id"], "blockIndex": i})
 	}
-	p.spoken++
+	p.modelCalls++
 	return nil
 }
 
-// ask asks for permission, unless the mode needs none. Only an option that proceeds is one.
+// ask asks for permission, unless the mode does not need it. Only an option that proceeds counts as permission.
 func (p *player) ask(request fields) error {
 	kind := request["params"].(fields)["toolUses"].([]any)[0].(fields)["confirmationType"].(string)
 	if needs[kind] <= modes[p.mode] {
 		return nil
 	}
-	p.asked, p.answered = request["id"].(string), ""
+	p.requestID, p.answered = request["id"].(string), ""
 	request["type"] = "request"
 	p.send(request)
 	if err := p.wait(nil, func() bool { return p.answered != "" }); err != nil {
@@ -326,13 +326,13 @@ func (p *player) ask(request fields) error {
 	return nil
 }
 
-// resolved says what became of the request that is open, and which calls go on.
+// resolved reports the answer to the open request, and which calls proceed.
 func (p *player) resolved(option string, calls ...string) {
-	p.tell(fields{"type": "permission_resolved", "requestId": p.asked, "toolUseIds": append([]string{}, calls...), "selectedOption": option})
-	p.asked = ""
+	p.tell(fields{"type": "permission_resolved", "requestId": p.requestID, "toolUseIds": append([]string{}, calls...), "selectedOption": option})
+	p.requestID = ""
 }
 
-// tokens are what some calls of the model would have taken.
+// tokens returns the token usage of a number of model calls.
 func tokens(calls int) fields { return fields{"inputTokens": 100 * calls, "outputTokens": 10 * calls} }
 
 func (p *player) respond(id string, result fields) {

@@ -1,7 +1,6 @@
-// Package doctor finds out what keeps a user from working with droid by droid-acp. Each
-// check is a row of a table and returns a value; how a report looks is in report.go.
-// Nothing that a check starts or makes is left when it ends, and no check asks a model
-// or Factory: apart.go has how that is so.
+// Package doctor finds out what prevents a user from working with droid through droid-acp. Its main function is Run, which the command
+// doctor calls; it returns a Report. Each check is a row of a table and returns a value; report.go formats the report. Nothing that a check
+// starts or creates remains when it ends, and no check contacts a model or Factory: see isolation.go.
 package doctor
 
 import (
@@ -23,15 +22,15 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// Result is how a check ended.
+// Result is the outcome of a check.
 type Result string
 
-// The results.
+// Results of checks.
 const (
 	OK      Result = "ok"
-	Warning Result = "warning" // something is worth a look, and work goes on without it
-	Failure Result = "failure" // it stops a user
-	Skipped Result = "skipped" // it was not looked at; Found says why
+	Warning Result = "warning" // something should be looked at, but does not prevent work
+	Failure Result = "failure" // it prevents work
+	Skipped Result = "skipped" // it was not checked; Found says why
 )
 
 // Check is one line of a report.
@@ -39,24 +38,24 @@ type Check struct {
 	ID     string         `json:"id"`   // stable, for programs
 	Name   string         `json:"name"` // for people
 	Result Result         `json:"result"`
-	Found  string         `json:"found"`           // what was found, in words
-	ToDo   string         `json:"todo,omitempty"`  // what to do about it, "" for nothing
-	Facts  map[string]any `json:"facts,omitempty"` // the same for programs, see docs/programs.md
+	Found  string         `json:"found"`           // what was found, for people
+	ToDo   string         `json:"todo,omitempty"`  // what to do about it, "" if nothing
+	Facts  map[string]any `json:"facts,omitempty"` // the findings for programs, see docs/programs.md
 
-	tells func(*inspection) // what later checks are to know, nil for nothing
+	tells func(*inspection) // passes information to later checks, may be nil
 }
 
-// Report is what was found.
+// Report is the result of all checks.
 type Report struct {
 	Version string // of droid-acp
 	System  string // such as "linux/amd64"
 	Checks  []Check
-	NotRun  []string // the ids of those that were not made, or not to their end, since the doctor was ended
-	Home    string   // is shown as "~"; "" for none
+	NotRun  []string // IDs of checks that were not run, or not to their end, because the doctor was ended
+	Home    string   // shown as "~"; "" if unknown
 	Width   int      // of the table; 0 for 80
 }
 
-// Count is how many checks ended so.
+// Count returns the number of checks with this result.
 func (r Report) Count(result Result) (n int) {
 	for _, c := range r.Checks {
 		if c.Result == result {
@@ -66,105 +65,102 @@ func (r Report) Count(result Result) (n int) {
 	return n
 }
 
-// Config says what is looked at.
+// Config configures the checks.
 type Config struct {
 	Find             func() (string, error) // the droid program, see droid.Find
-	Model            string                 // that new sessions are to start with, "" for droid's own
-	Flags            []string               // of the doctor that other commands need too, to find the same droid
+	Model            string                 // of new sessions, "" for droid's own
+	Flags            []string               // the doctor's flags that other commands also need to find the same droid
 	Dir              string                 // the project
-	Home             string                 // the user's directory, "" if it is not known
-	Journal          string                 // see internal/workspace/editorfs; "" for none
+	Home             string                 // the user's directory, "" if unknown
+	Journal          string                 // see internal/workspace/editorfs; "" if none
 	Version          string                 // of this program
 	Width            int                    // see Report
-	UnknownVariables []string               // what is wrong with variables of the environment, in words
-	Trust            string                 // the command that lets the project run what it brings, "" where it may
-	// Keep looks at the server of --keep, and where its socket lies; nil for nobody, who is not looked at.
-	Keep func(context.Context) Kept
+	UnknownVariables []string               // problems with environment variables, as sentences
+	Trust            string                 // the command that allows the project's configuration, "" if it is allowed
+	// Keep checks the server of --keep and the path of its socket; nil to skip that.
+	Keep func(context.Context) KeepStatus
 	// Demo runs a turn with the built-in droid through the bridge.
 	Demo func(context.Context) error
-	// Each gets each check as soon as it is made, with the report so far; nil for nobody.
+	// Each is called with each check when it has ended, and the report so far; may be nil.
 	Each func(Report, Check)
-	// Started is told how to end at once what the doctor has started; nil for nobody.
+	// Started is called with a function that ends everything the doctor has started; may be nil.
 	Started func(kill func())
 	Log     *zap.Logger
-	// Patience is how long all checks with a droid may take together, 0 for half a minute;
-	// droid's version gets half of it. Each check that reads files gets a third.
-	Patience time.Duration
+	// Timeout limits all checks with a droid together, 0 for half a minute; droid's version gets half of it. Each check that reads files
+	// gets a third.
+	Timeout time.Duration
 }
 
-// Kept is what there is of --keep.
-type Kept struct {
-	Socket string // the path of the server's socket, "" where there can be none
-	Found  string // in words
-	ToDo   string // "" where all is well
+// KeepStatus is the state of --keep.
+type KeepStatus struct {
+	Socket string // path of the server's socket, "" if there can be none
+	Found  string // for people
+	ToDo   string // "" if all is well
 }
 
-// inspection is something that is looked at, with what the looks before have found.
+// inspection is a running examination, with the findings of the checks so far.
 type inspection struct {
 	Config
-	factory string            // droid's directory, such as ~/.factory
-	blocked map[string]string // what others need and cannot have, by id or as "temp", and the name of the check that says why
-	login   string            // what droid keeps of a login, "" for nothing
-	copies  map[string][]byte // what a droid that runs apart gets of the user's settings, by the names of files
-	models  int               // how many own models the user has set up
-	apart   *apart            // nil before droid is found
-	program string            // droid's path
-	droid   *droid.Client     // nil when none runs
-	heard   *sync.WaitGroup   // the goroutine that reads its events
-	opened  *opening          // nil when no session was opened
+	factory  string            // droid's directory, such as ~/.factory
+	blocked  map[string]string // what other checks need and is unavailable, by check ID or "temp", with the name of the check that says why
+	login    string            // what droid stores of a login, "" if nothing
+	copies   map[string][]byte // the copies of the user's settings files for an isolated droid, by file name
+	models   int               // number of the user's own models
+	isolated *isolation        // nil until droid is found
+	program  string            // droid's path
+	droid    *droid.Client     // nil if none runs
+	reader   *sync.WaitGroup   // the goroutine that reads its events
+	opened   *openedSession    // nil if no session was opened
 }
 
 // row is a check.
 type row struct {
 	id, name string
-	needs    string // without which it is not made, see inspection.blocked
-	// look returns the check without id and name. A look that waits for droid heeds the
-	// context and ends.
-	look func(*inspection, context.Context) Check
-	of   subject
+	needs    string // ID of what it requires, see inspection.blocked
+	// run returns the check without ID and name. If it waits for droid, it must return when the context ends.
+	run func(*inspection, context.Context) Check
+	of  subject
 }
 
 // subject is what a check waits for.
 type subject int
 
 const (
-	ofDroid subject = iota // all checks of it have one time
-	// ofFiles: it reads files alone. It changes nothing of the inspection, and is not waited
-	// for when a file system does not answer.
+	ofDroid subject = iota // all of its checks share one time limit
+	// ofFiles checks only read files. They do not modify the inspection, and are abandoned if a file system does not answer.
 	ofFiles
 	ofDemo
 )
 
-// table has all checks, in the order in which they are made and shown: what causes others
-// comes before them.
+// table lists all checks, in the order in which they run and are shown: causes before their effects.
 var table = []row{
-	{"home", "home directory", "", lookAtHome, ofFiles},
-	{"state", "own files", "", lookAtState, ofFiles},
-	{"settings", "settings, own models", "home", lookAtSettings, ofFiles},
-	{"droid", "droid found", "home temp", lookForDroid, ofDroid},
-	{"start", "droid starts", "droid", lookAtStart, ofDroid},
-	{"session", "session opens", "start", lookAtSession, ofDroid},
-	{"login", "login", "home", lookAtLogin, ofFiles},
-	{"mcp", "MCP servers", "home", lookAtMCP, ofFiles},
-	{"hooks", "hooks", "home", lookAtHooks, ofFiles},
-	{"variables", "environment", "", lookAtVariables, ofFiles},
-	{"keep", "server of --keep", "", lookAtKeep, ofFiles},
-	{"bridge", "demo through the bridge", "temp", lookAtBridge, ofDemo},
-	{"model", "turn with a model", "session", lookAtModel, ofFiles},
+	{"home", "home directory", "", checkHome, ofFiles},
+	{"state", "own files", "", checkState, ofFiles},
+	{"settings", "settings, own models", "home", checkSettings, ofFiles},
+	{"droid", "droid found", "home temp", checkDroid, ofDroid},
+	{"start", "droid starts", "droid", checkStart, ofDroid},
+	{"session", "session opens", "start", checkSession, ofDroid},
+	{"login", "login", "home", checkLogin, ofFiles},
+	{"mcp", "MCP servers", "home", checkMCP, ofFiles},
+	{"hooks", "hooks", "home", checkHooks, ofFiles},
+	{"variables", "environment", "", checkVariables, ofFiles},
+	{"keep", "server of --keep", "", checkKeep, ofFiles},
+	{"bridge", "demo through the bridge", "temp", checkBridge, ofDemo},
+	{"model", "turn with a model", "session", checkModel, ofFiles},
 }
 
-// errPatience ends a step that takes too long.
-var errPatience = errors.New("time is up")
+// errTimeout ends a step that takes too long.
+var errTimeout = errors.New("time is up")
 
-// Run makes all checks. When ctx ends, those that are left are skipped.
+// Run runs all checks. When ctx ends, the remaining ones are skipped.
 func Run(ctx context.Context, cfg Config) Report {
-	if cfg.Patience <= 0 {
-		cfg.Patience = 30 * time.Second
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = 30 * time.Second
 	}
 	cfg.Log = cmp.Or(cfg.Log, zap.NewNop())
-	p := &inspection{Config: cfg, factory: factoryDir(cfg.Home), blocked: map[string]string{}, heard: new(sync.WaitGroup)}
-	defer func() { _ = p.end(ctx) }() // there is nobody left to tell
-	withDroid, cancel := context.WithTimeoutCause(ctx, cfg.Patience, errPatience)
+	p := &inspection{Config: cfg, factory: factoryDir(cfg.Home), blocked: map[string]string{}, reader: new(sync.WaitGroup)}
+	defer func() { _ = p.end(ctx) }() // nobody is left to report it to
+	withDroid, cancel := context.WithTimeoutCause(ctx, cfg.Timeout, errTimeout)
 	defer cancel()
 	report := Report{Version: cfg.Version, System: runtime.GOOS + "/" + runtime.GOARCH, Home: cfg.Home, Width: cfg.Width}
 	for _, r := range table {
@@ -181,7 +177,7 @@ func Run(ctx context.Context, cfg Config) Report {
 	return report
 }
 
-// check makes a check, unless something is missing that it needs.
+// check runs a check, unless something that it requires is missing.
 func (p *inspection) check(ctx, withDroid context.Context, r row) Check {
 	if ctx.Err() != nil {
 		return Check{Result: Skipped, Found: "Not looked at: the doctor was ended before."}
@@ -194,7 +190,7 @@ func (p *inspection) check(ctx, withDroid context.Context, r row) Check {
 	}
 	var check Check
 	if r.of == ofDroid {
-		check = r.look(p, withDroid)
+		check = r.run(p, withDroid)
 	} else {
 		check = p.run(ctx, r)
 	}
@@ -207,16 +203,16 @@ func (p *inspection) check(ctx, withDroid context.Context, r row) Check {
 	return check
 }
 
-// run makes a check that has a time of its own.
+// run runs a check with its own time limit.
 func (p *inspection) run(ctx context.Context, r row) Check {
 	if r.of == ofDemo {
-		ctx, cancel := context.WithTimeoutCause(ctx, p.Patience, errPatience)
+		ctx, cancel := context.WithTimeoutCause(ctx, p.Timeout, errTimeout)
 		defer cancel()
-		return r.look(p, ctx)
+		return r.run(p, ctx)
 	}
-	patience, seen := p.Patience/3, *p
-	seen.blocked = maps.Clone(p.blocked) // a look that is not waited for may still read it
-	check, err := files.CallBounded(ctx, files.NewCallLimiter(1, patience), "a check", r.name, func(string) (Check, error) { return r.look(&seen, ctx), nil })
+	patience, seen := p.Timeout/3, *p
+	seen.blocked = maps.Clone(p.blocked) // an abandoned check may still read it
+	check, err := files.CallBounded(ctx, files.NewCallLimiter(1, patience), "a check", r.name, func(string) (Check, error) { return r.run(&seen, ctx), nil })
 	switch {
 	case err == nil:
 		return check
@@ -227,16 +223,15 @@ func (p *inspection) run(ctx context.Context, r row) Check {
 	return Check{Result: Skipped, Found: "Not looked at: the doctor was ended."}
 }
 
-// ended explains why ctx ended a step that did not finish.
+// ended explains why ctx ended an unfinished step.
 func (p *inspection) ended(ctx context.Context, what, todo string) Check {
-	if errors.Is(context.Cause(ctx), errPatience) {
-		return Check{Result: Failure, Found: fmt.Sprintf("%s within %v.", what, p.Patience), ToDo: todo}
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		return Check{Result: Failure, Found: fmt.Sprintf("%s within %v.", what, p.Timeout), ToDo: todo}
 	}
 	return Check{Result: Skipped, Found: "The doctor was ended."}
 }
 
-// factoryDir is where droid keeps its files ("FACTORY_HOME_OVERRIDE" is droid's own
-// variable, 0.99 to 0.225), "" when that is not known.
+// factoryDir returns the directory of droid's files, "" if unknown. FACTORY_HOME_OVERRIDE is a variable of droid (0.99 to 0.225).
 func factoryDir(home string) string {
 	if override := os.Getenv(envHome); override != "" {
 		home = override
@@ -247,7 +242,7 @@ func factoryDir(home string) string {
 	return filepath.Join(home, ".factory")
 }
 
-// list puts words behind each other, as "a, b and c".
+// list joins words, as "a, b and c".
 func list(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
@@ -255,7 +250,7 @@ func list(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// maxNames is how many names a line has.
+// maxNames is the maximum number of names in a line.
 const maxNames = 6
 
 // some lists names, and says how many more there are.
@@ -266,7 +261,7 @@ func some(names []string, noun string) string {
 	return strings.Join(names[:maxNames], ", ") + " and " + counted(len(names)-maxNames, "more "+noun)
 }
 
-// counted is a number with its noun.
+// counted returns a number with its noun.
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -19,7 +19,7 @@ import (
 	"droid-acp/internal/droid"
 )
 
-// house is a home of its own with a project and a droid.
+// house is a home directory with a project and a droid.
 type house struct {
 	t      *testing.T
 	home   string
@@ -50,9 +50,9 @@ func newHouse(t *testing.T, fake string) *house {
 	h.config = Config{
 		Find: func() (string, error) { return droid.Find("") }, Dir: filepath.Join(home, "work"), Home: home,
 		Journal: filepath.Join(home, ".local", "state", "droid-acp", "edits"), Version: "1.2.3",
-		Demo: func(context.Context) error { return nil }, Patience: 20 * time.Second,
-		Keep: func(context.Context) Kept {
-			return Kept{filepath.Join(home, "run", "serve.sock"), "No server runs; --keep starts one.", ""}
+		Demo: func(context.Context) error { return nil }, Timeout: 20 * time.Second,
+		Keep: func(context.Context) KeepStatus {
+			return KeepStatus{filepath.Join(home, "run", "serve.sock"), "No server runs; --keep starts one.", ""}
 		},
 	}
 	return h
@@ -201,7 +201,7 @@ func TestDroidsThatDoNotWork(t *testing.T) {
 		t.Run(fake, func(t *testing.T) {
 			h := newHouse(t, fake)
 			if strings.HasPrefix(fake, "mute") {
-				h.config.Patience = time.Second
+				h.config.Timeout = time.Second
 			}
 			r := h.report()
 			require.Equal(t, Failure, r.of(t, want.id).Result, shown(r))
@@ -224,7 +224,7 @@ func TestNewerThanTried(t *testing.T) {
 // A droid that tells no version may work all the same.
 func TestNoVersion(t *testing.T) {
 	h := newHouse(t, "hung")
-	h.config.Patience = 4 * time.Second
+	h.config.Timeout = 4 * time.Second
 	r := h.report()
 	require.Equal(t, Warning, r.of(t, "droid").Result, shown(r))
 	require.Contains(t, r.of(t, "droid").Found, "It did not tell its version within 2s.")
@@ -234,7 +234,7 @@ func TestNoVersion(t *testing.T) {
 // A droid that hangs in all that it is asked takes no longer than one that hangs once.
 func TestDroidThatHangs(t *testing.T) {
 	h := newHouse(t, "dead")
-	h.config.Patience = 2 * time.Second
+	h.config.Timeout = 2 * time.Second
 	var took time.Duration
 	began := time.Now()
 	h.config.Each = func(_ Report, c Check) {
@@ -243,7 +243,7 @@ func TestDroidThatHangs(t *testing.T) {
 		}
 	}
 	require.Equal(t, Failure, h.report().of(t, "start").Result)
-	require.Less(t, took, h.config.Patience*3/2)
+	require.Less(t, took, h.config.Timeout*3/2)
 }
 
 func TestWrongSystem(t *testing.T) {
@@ -298,18 +298,18 @@ func TestJSON(t *testing.T) {
 // What --keep needs is a warning where it is not there: others do without.
 func TestKeep(t *testing.T) {
 	h := newHouse(t, "factory")
-	look := func(k Kept) Check {
-		h.config.Keep = func(context.Context) Kept { return k }
-		c := lookAtKeep(&inspection{Config: h.config}, t.Context())
+	look := func(k KeepStatus) Check {
+		h.config.Keep = func(context.Context) KeepStatus { return k }
+		c := checkKeep(&inspection{Config: h.config}, t.Context())
 		return Check{Result: c.Result, Found: c.Found, ToDo: c.ToDo}
 	}
-	require.Equal(t, Check{Result: OK, Found: "It runs."}, look(Kept{filepath.Join(h.home, "new", "serve.sock"), "It runs.", ""}))
-	require.Equal(t, Check{Result: Warning, Found: "It is old.", ToDo: "End it."}, look(Kept{"", "It is old.", "End it."}))
+	require.Equal(t, Check{Result: OK, Found: "It runs."}, look(KeepStatus{filepath.Join(h.home, "new", "serve.sock"), "It runs.", ""}))
+	require.Equal(t, Check{Result: Warning, Found: "It is old.", ToDo: "End it."}, look(KeepStatus{"", "It is old.", "End it."}))
 	blocked := h.write("file", "x")
-	got := look(Kept{filepath.Join(blocked, "serve.sock"), "None runs.", ""})
+	got := look(KeepStatus{filepath.Join(blocked, "serve.sock"), "None runs.", ""})
 	require.Equal(t, Warning, got.Result)
 	require.Equal(t, blocked+" is no directory.", got.Found)
 	require.NotEmpty(t, got.ToDo)
 	h.config.Keep = nil
-	require.Equal(t, Skipped, lookAtKeep(&inspection{Config: h.config}, t.Context()).Result)
+	require.Equal(t, Skipped, checkKeep(&inspection{Config: h.config}, t.Context()).Result)
 }

@@ -15,19 +15,19 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// closeTime bounds how long droid may take to end; 0.215 needs 6 s.
+// closeTime is how long droid may take to end; 0.215 needs 6 s.
 const closeTime = 15 * time.Second
 
-// opening is a session that was opened.
-type opening struct {
-	model   stream.Model // that a new session starts with; its ID alone if droid does not list it
+// openedSession describes a session that was opened.
+type openedSession struct {
+	model   stream.Model // of a new session; only its ID if droid does not list it
 	custom  []stream.Model
 	known   bool   // droid lists the model
-	offered string // the ids of some models
+	offered string // IDs of some models
 }
 
-// failed is the check of something that does not work.
-func failed(t *diagnosis.Trouble, facts map[string]any) Check {
+// problemCheck returns the check for a problem.
+func problemCheck(t *diagnosis.Problem, facts map[string]any) Check {
 	if facts == nil {
 		facts = map[string]any{}
 	}
@@ -35,36 +35,36 @@ func failed(t *diagnosis.Trouble, facts map[string]any) Check {
 	return Check{Result: Failure, Found: t.Cause, ToDo: t.Remedy, Facts: facts}
 }
 
-func lookForDroid(p *inspection, ctx context.Context) Check {
+func checkDroid(p *inspection, ctx context.Context) Check {
 	path, err := p.Find()
 	if err != nil {
-		return failed(diagnosis.Start(err), nil)
+		return problemCheck(diagnosis.Start(err), nil)
 	}
 	facts := map[string]any{"path": path}
 	program, err := droid.Inspect(path)
 	if err == nil {
 		facts["resolved"], facts["systems"] = program.Path, program.Systems
 		if t := diagnosis.WrongSystem(program); t != nil {
-			return failed(t, facts)
+			return problemCheck(t, facts)
 		}
 	}
-	if p.apart, err = newApart(p.copies); err != nil {
+	if p.isolated, err = newIsolation(p.copies); err != nil {
 		return Check{Result: Failure, Found: "No directory can be made in which droid runs: " + diagnosis.Sentence(err), ToDo: "Make room in the directory for temporary files, or set TMPDIR to another one."}
 	}
-	p.starts(nil)
-	asked, cancel := context.WithTimeout(ctx, p.Patience/2)
+	p.registerKill(nil)
+	asked, cancel := context.WithTimeout(ctx, p.Timeout/2)
 	defer cancel()
-	release, err := droid.Release(asked, path, p.apart.env)
+	release, err := droid.Release(asked, path, p.isolated.env)
 	switch {
 	case ctx.Err() != nil:
 		return p.ended(ctx, "droid did not tell its version", p.tryDroid(path))
-	case errors.Is(err, context.DeadlineExceeded): // the next check tells whether it works
+	case errors.Is(err, context.DeadlineExceeded): // the next check shows whether it works
 		p.program = path
-		return Check{Result: Warning, Found: fmt.Sprintf("%s. It did not tell its version within %v.", path, p.Patience/2), Facts: facts,
-			ToDo: diagnosis.TryIt(path) + " On a very busy machine it may only take long."}
+		return Check{Result: Warning, Found: fmt.Sprintf("%s. It did not tell its version within %v.", path, p.Timeout/2), Facts: facts,
+			ToDo: diagnosis.TryRemedy(path) + " On a very busy machine it may only take long."}
 	case err != nil:
 		t := diagnosis.Start(err)
-		return failed(&diagnosis.Trouble{Kind: t.Kind, Cause: path + ": " + t.Cause, Remedy: t.Remedy}, facts)
+		return problemCheck(&diagnosis.Problem{Kind: t.Kind, Cause: path + ": " + t.Cause, Remedy: t.Remedy}, facts)
 	}
 	facts["version"] = release
 	p.program = path
@@ -72,16 +72,16 @@ func lookForDroid(p *inspection, ctx context.Context) Check {
 }
 
 func (p *inspection) tryDroid(path string) string {
-	return diagnosis.TryIt(path) + " Look whether the machine is very busy. Updating droid may help."
+	return diagnosis.TryRemedy(path) + " Look whether the machine is very busy. Updating droid may help."
 }
 
-// starts tells who may have to end at once what the doctor has started: everything of this
-// directory, and client unless it is nil.
-func (p *inspection) starts(client *droid.Client) {
+// registerKill passes a function that ends what the doctor has started to Config.Started: everything in this directory, and client unless
+// it is nil.
+func (p *inspection) registerKill(client *droid.Client) {
 	if p.Started == nil {
 		return
 	}
-	temporary := p.apart.temporary
+	temporary := p.isolated.temporary
 	p.Started(func() {
 		if client != nil {
 			client.Kill()
@@ -90,7 +90,7 @@ func (p *inspection) starts(client *droid.Client) {
 			case <-time.After(droid.KillTime):
 			}
 		}
-		_ = temporary.Remove() // there is nobody left to tell
+		_ = temporary.Remove() // nobody is left to report it to
 	})
 }
 
@@ -108,31 +108,31 @@ func programWords(path, release string, program droid.Program) string {
 	return words
 }
 
-func lookAtStart(p *inspection, ctx context.Context) Check {
-	command := droid.Command{Path: p.program, Dir: p.apart.work, Env: p.apart.env, Alone: true}
+func checkStart(p *inspection, ctx context.Context) Check {
+	command := droid.Command{Path: p.program, Dir: p.isolated.work, Env: p.isolated.env, Alone: true}
 	client, err := droid.Start(command, p.Log)
-	if _, ok := errors.AsType[*droid.LeftOutError](err); ok { // the directory is empty, so there is little that could run
+	if _, ok := errors.AsType[*droid.ExcludeError](err); ok { // the directory is empty, so little could run
 		command.Alone = false
 		client, err = droid.Start(command, p.Log)
 	}
 	if err != nil {
-		return failed(diagnosis.Start(err), nil)
+		return problemCheck(diagnosis.Start(err), nil)
 	}
 	p.droid = client
-	p.starts(client)
-	p.heard.Go(func() {
-		for range client.Events() { // nothing of it is of interest
+	p.registerKill(client)
+	p.reader.Go(func() {
+		for range client.Events() { // the events are not needed
 		}
 	})
 	version := client.AwaitVersion(ctx)
 	var exit *droid.ExitError
-	if version.IsZero() { // it has ended, or it is one that tells no version
+	if version.IsZero() { // it has exited, or it reports no version
 		_, err := client.Skills(ctx)
 		errors.As(err, &exit)
 	}
 	switch {
 	case exit != nil:
-		return failed(diagnosis.Exit(exit), nil)
+		return problemCheck(diagnosis.Exit(exit), nil)
 	case ctx.Err() != nil:
 		return p.ended(ctx, "droid was started and said nothing", p.tryDroid(p.program))
 	}
@@ -145,13 +145,13 @@ func lookAtStart(p *inspection, ctx context.Context) Check {
 		check.Found, facts["untried"] = check.Found+" It "+untried+".", true
 	}
 	if missing := version.Missing(); missing != "" {
-		check.Result, check.Found, check.ToDo = Warning, check.Found+" It "+missing+".", diagnosis.UpdateIt(p.program)
+		check.Result, check.Found, check.ToDo = Warning, check.Found+" It "+missing+".", diagnosis.UpdateRemedy(p.program)
 	}
 	return check
 }
 
-func lookAtSession(p *inspection, ctx context.Context) Check {
-	params := droid.InitializeParams{CWD: p.apart.work, SessionID: p.apart.id}
+func checkSession(p *inspection, ctx context.Context) Check {
+	params := droid.InitializeParams{CWD: p.isolated.work, SessionID: p.isolated.id}
 	if p.Model != "" {
 		params.Settings.ModelID = &p.Model
 	}
@@ -163,15 +163,15 @@ func lookAtSession(p *inspection, ctx context.Context) Check {
 	if err != nil {
 		return sessionFailed(err)
 	}
-	p.opened = openingOf(info)
+	p.opened = newOpenedSession(info)
 	check := Check{Result: OK, Found: "In an empty directory, without your login; all of it is removed again.",
 		Facts: map[string]any{"model": p.opened.model.ID, "custom": p.opened.model.IsCustom}}
 	switch offered := len(p.opened.custom); {
 	case end != nil:
 		check.Result, check.Found, check.ToDo = Warning, "It opened, but what droid wrote could not be removed again: "+diagnosis.Sentence(end), "Remove that directory."
 	case p.Model != "" && (p.opened.model.ID != p.Model || !p.opened.known):
-		check.Result, check.Found = Failure, fmt.Sprintf("A session does not start with the model %q, but with %s.", p.Model, p.opened.words())
-		if p.opened.model.ID == p.Model { // 0.99 takes any
+		check.Result, check.Found = Failure, fmt.Sprintf("A session does not start with the model %q, but with %s.", p.Model, p.opened.describe())
+		if p.opened.model.ID == p.Model { // 0.99 accepts any
 			check.Found = fmt.Sprintf("droid does not offer the model %q.", p.Model)
 		}
 		check.ToDo = "Correct --model or $DROID_ACP_MODEL. droid offers " + p.opened.offered + "."
@@ -186,7 +186,7 @@ func lookAtSession(p *inspection, ctx context.Context) Check {
 		check.Result, check.Found = Warning, fmt.Sprintf("%s droid offers %d of your %s.", check.Found, offered, counted(p.models, "own model"))
 		check.ToDo = "In " + filepath.Join(p.factory, "settings.json") + ", each entry of customModels needs model, baseUrl, apiKey and a provider that droid knows; look for one that lacks something."
 	case p.opened.model.ID != "" && (p.opened.model.IsCustom || p.login == ""):
-		check.Found += " New sessions start with " + p.opened.words() + "."
+		check.Found += " New sessions start with " + p.opened.describe() + "."
 	}
 	return check
 }
@@ -194,17 +194,17 @@ func lookAtSession(p *inspection, ctx context.Context) Check {
 // sessionFailed explains why droid opened no session.
 func sessionFailed(err error) Check {
 	if exit, ok := errors.AsType[*droid.ExitError](err); ok {
-		return failed(diagnosis.Exit(exit), nil)
+		return problemCheck(diagnosis.Exit(exit), nil)
 	}
-	t := &diagnosis.Trouble{Kind: diagnosis.Failed, Cause: "droid did not open a session: " + diagnosis.Sentence(err), Remedy: "Run droid in a terminal to see what is wrong with it, and update it."}
+	t := &diagnosis.Problem{Kind: diagnosis.Failed, Cause: "droid did not open a session: " + diagnosis.Sentence(err), Remedy: "Run droid in a terminal to see what is wrong with it, and update it."}
 	if refused, ok := errors.AsType[*stream.RPCError](err); ok {
 		t.Kind, t.Cause = diagnosis.Refused, "droid refused to open a session: "+strings.TrimSuffix(refused.Message, ".")+"."
 	}
-	return failed(t, nil)
+	return problemCheck(t, nil)
 }
 
-func openingOf(info *stream.SessionInfo) *opening {
-	o := &opening{}
+func newOpenedSession(info *stream.SessionInfo) *openedSession {
+	o := &openedSession{}
 	if info.Settings.ModelID != nil {
 		o.model.ID = *info.Settings.ModelID
 	}
@@ -223,8 +223,8 @@ func openingOf(info *stream.SessionInfo) *opening {
 	return o
 }
 
-// words name the model that a session starts with.
-func (o *opening) words() string {
+// describe names the model of the session.
+func (o *openedSession) describe() string {
 	name := cmp.Or(o.model.DisplayName, o.model.ID)
 	switch {
 	case o.model.IsCustom:
@@ -235,23 +235,22 @@ func (o *opening) words() string {
 	return "the model " + name
 }
 
-// end ends droid, and removes the directory in which it lives. Where ctx has ended, droid is
-// killed.
+// end ends droid, and removes its directory. If ctx has ended, droid is killed.
 func (p *inspection) end(ctx context.Context) error {
 	if p.droid != nil {
 		ctx, cancel := context.WithTimeout(ctx, closeTime)
 		defer cancel()
 		_ = p.droid.Close(ctx) // it is killed in any case
-		p.heard.Wait()
+		p.reader.Wait()
 		p.droid = nil
 	}
-	if p.apart == nil {
+	if p.isolated == nil {
 		return nil
 	}
-	return p.apart.temporary.Remove()
+	return p.isolated.temporary.Remove()
 }
 
-func lookAtBridge(p *inspection, ctx context.Context) Check {
+func checkBridge(p *inspection, ctx context.Context) Check {
 	if err := p.Demo(ctx); err != nil {
 		const report = "This is a defect of droid-acp on this system (" + runtime.GOOS + "/" + runtime.GOARCH + "). Please report it with this report."
 		if ctx.Err() != nil {
@@ -262,7 +261,7 @@ func lookAtBridge(p *inspection, ctx context.Context) Check {
 	return Check{Result: OK, Found: "The conversation of the built-in scripted droid came through to its end."}
 }
 
-func lookAtModel(p *inspection, _ context.Context) Check {
+func checkModel(p *inspection, _ context.Context) Check {
 	model := p.Model
 	switch {
 	case p.needsLogin() && len(p.opened.custom) == 0:

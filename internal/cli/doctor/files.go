@@ -17,19 +17,18 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// ownModel is an entry of "customModels". Its key is never told.
+// ownModel is an entry of "customModels". Its key is never shown.
 type ownModel struct {
 	Model, DisplayName, Provider string
 	OldName                      string `json:"model_display_name"` // in config.json
 }
 
-// lookAtSettings reads the files that decide which models there are. Those that it may not
-// read are a matter of the check of own files.
-func lookAtSettings(p *inspection, _ context.Context) Check {
+// checkSettings reads the files that determine the available models. Files that it may not read are reported by the check of own files.
+func checkSettings(p *inspection, _ context.Context) Check {
 	var own, old []ownModel
 	var read []string
 	copies := map[string][]byte{}
-	for _, f := range config.OfUser(filepath.Dir(p.factory), config.Settings, config.LocalSettings, config.OldModels) {
+	for _, f := range config.UserFiles(filepath.Dir(p.factory), config.Settings, config.LocalSettings, config.OldModels) {
 		var values map[string]any
 		var models struct {
 			Own []ownModel `json:"customModels"`
@@ -49,7 +48,7 @@ func lookAtSettings(p *inspection, _ context.Context) Check {
 			continue
 		case f.Name == config.OldModels:
 			old = models.Old
-		case models.Own != nil: // droid takes the last ones (0.99 to 0.225)
+		case models.Own != nil: // droid uses the last ones (0.99 to 0.225)
 			own = models.Own
 		}
 		read = append(read, f.Path)
@@ -72,55 +71,53 @@ func lookAtSettings(p *inspection, _ context.Context) Check {
 	}}
 }
 
-// unread is the check of settings in a file that cannot be read.
+// unread returns the check for a settings file that cannot be read.
 func (p *inspection) unread(file string, err error) Check {
 	if errors.Is(err, fs.ErrPermission) {
 		return Check{Result: Skipped, Found: `Not looked at, because of "own files" above.`, tells: func(p *inspection) { p.blocked["settings"] = "own files" }}
 	}
-	return Check{Result: Failure, Found: file + " cannot be read: " + plainly(err), ToDo: "Correct it there; droid passes over the whole file, with the models in it."}
+	return Check{Result: Failure, Found: file + " cannot be read: " + errorText(err), ToDo: "Correct it there; droid passes over the whole file, with the models in it."}
 }
 
-// plainly is the text of an error about a file that was named before. What the file
-// holds is not in it.
-func plainly(err error) string {
+// errorText returns the text of an error about a file that was named before, without the file's content.
+func errorText(err error) string {
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		err = file.Err
 	}
 	return diagnosis.Sentence(err)
 }
 
-// all are the files with these names: the user's own, and the project's.
+// all returns the files with these names: the user's own, and the project's.
 func (p *inspection) all(names ...string) []config.File {
 	home := filepath.Dir(p.factory)
-	return append(config.OfUser(home, names...), config.OfProject(p.Dir, home, names...)...)
+	return append(config.UserFiles(home, names...), config.ProjectFiles(p.Dir, home, names...)...)
 }
 
-// told: another check tells of this error of reading a file.
-func (p *inspection) told(f config.File, err error) bool {
+// reportedElsewhere reports whether another check reports this error of reading a file.
+func (p *inspection) reportedElsewhere(f config.File, err error) bool {
 	return f.Dir == filepath.Dir(p.factory) && (errors.Is(err, fs.ErrPermission) || err != nil && f.Name == config.Settings)
 }
 
-// mcpServer is an entry of "mcpServers". What it gets as environment or headers is not
-// read.
+// mcpServer is an entry of "mcpServers". Its environment and headers are not read.
 type mcpServer struct {
 	Command  string
 	Disabled bool
 }
 
-func lookAtMCP(p *inspection, _ context.Context) (check Check) {
+func checkMCP(p *inspection, _ context.Context) (check Check) {
 	var words, faults, todo []string
 	facts := []any{}
-	defer p.leftOut(&check, &words)
+	defer p.noteExcluded(&check, &words)
 	for _, f := range p.all(config.MCP) {
 		var values struct {
 			MCPServers map[string]mcpServer `json:"mcpServers"`
 		}
 		found, err := f.Decode(&values)
-		if err == nil && !found || p.told(f, err) {
+		if err == nil && !found || p.reportedElsewhere(f, err) {
 			continue
 		}
 		if err != nil {
-			faults, todo = append(faults, f.Path+" cannot be read: "+plainly(err)), append(todo, "Correct it there; droid passes over the file.")
+			faults, todo = append(faults, f.Path+" cannot be read: "+errorText(err)), append(todo, "Correct it there; droid passes over the file.")
 			continue
 		}
 		names := slices.Sorted(maps.Keys(values.MCPServers))
@@ -139,12 +136,12 @@ func lookAtMCP(p *inspection, _ context.Context) (check Check) {
 	if words == nil && faults == nil {
 		return Check{Result: OK, Found: "None are set up for droid here; those of your editor come with a session.", Facts: map[string]any{"servers": facts}}
 	}
-	return warned(words, faults, todo, map[string]any{"servers": facts})
+	return warningCheck(words, faults, todo, map[string]any{"servers": facts})
 }
 
-// leftOut adds to a check that found something in files of the project, whose words name
-// them, that it does not run until the user has said yes.
-func (p *inspection) leftOut(check *Check, words *[]string) {
+// noteExcluded adds to a check with findings in files of the project, whose words name these files, that they do not run until the user has
+// allowed it.
+func (p *inspection) noteExcluded(check *Check, words *[]string) {
 	own := filepath.Join(p.factory, "") + string(filepath.Separator)
 	if p.Trust == "" || !slices.ContainsFunc(*words, func(w string) bool { return !strings.Contains(w, own) }) {
 		return
@@ -153,8 +150,8 @@ func (p *inspection) leftOut(check *Check, words *[]string) {
 	check.ToDo = strings.TrimSpace(check.ToDo + " To let it run: " + p.Trust + ".")
 }
 
-// warned is a check whose faults do not stop a user.
-func warned(words, faults, todo []string, facts map[string]any) Check {
+// warningCheck returns a check whose faults do not prevent work.
+func warningCheck(words, faults, todo []string, facts map[string]any) Check {
 	if more := len(faults) - maxNames; more > 0 {
 		faults = append(faults[:maxNames:maxNames], "And "+counted(more, "more fault")+".")
 	}
@@ -169,8 +166,8 @@ func warned(words, faults, todo []string, facts map[string]any) Check {
 	return check
 }
 
-// withoutArguments is a command without what may be a key: somebody has put arguments or
-// variables into the field that is for the program alone. A path may have spaces.
+// withoutArguments returns a command without anything that may be a key: some users put arguments or variables into the field for the
+// program. A path may contain spaces.
 func withoutArguments(command string) string {
 	end := strings.IndexByte(command, '=')
 	if dash := strings.Index(command, " -"); end < 0 || dash >= 0 && dash < end {
@@ -185,10 +182,10 @@ func withoutArguments(command string) string {
 	return command[:end] + "…"
 }
 
-// runs reports whether a command is there, as seen from a directory.
+// runs reports whether a command exists, as seen from a directory.
 func runs(command, dir string) bool {
 	if strings.Contains(command, "$") {
-		return true // it is known only when it runs
+		return true // it is known only at run time
 	}
 	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) {
 		command = filepath.Join(dir, command)
@@ -197,10 +194,10 @@ func runs(command, dir string) bool {
 	return err == nil
 }
 
-func lookAtHooks(p *inspection, _ context.Context) (check Check) {
+func checkHooks(p *inspection, _ context.Context) (check Check) {
 	var words, faults, todo []string
 	facts := map[string]any{}
-	defer p.leftOut(&check, &words)
+	defer p.noteExcluded(&check, &words)
 	for _, f := range p.all(config.Settings, config.Hooks, config.NestedHooks) {
 		byEvent, err := f.Hooks()
 		var events []string
@@ -216,10 +213,10 @@ func lookAtHooks(p *inspection, _ context.Context) (check Check) {
 			}
 		}
 		switch {
-		case err == nil && events == nil, p.told(f, err):
+		case err == nil && events == nil, p.reportedElsewhere(f, err):
 			continue
 		case err != nil:
-			faults, todo = append(faults, f.Path+" cannot be read: "+plainly(err)), append(todo, "Correct it there; files stay on the disk, and an older droid runs no hooks of it.")
+			faults, todo = append(faults, f.Path+" cannot be read: "+errorText(err)), append(todo, "Correct it there; files stay on the disk, and an older droid runs no hooks of it.")
 			continue
 		}
 		facts[f.Path] = events
@@ -228,5 +225,5 @@ func lookAtHooks(p *inspection, _ context.Context) (check Check) {
 	if words == nil && faults == nil {
 		return Check{Result: OK, Found: "You have none.", Facts: facts}
 	}
-	return warned(words, faults, todo, facts)
+	return warningCheck(words, faults, todo, facts)
 }

@@ -43,8 +43,8 @@ func TestSettings(t *testing.T) {
 	require.Contains(t, h.look("settings").Found, "no regular file")
 }
 
-// droid takes the models of settings.local.json in place of those of settings.json, and those of config.json beside them
-// (0.99.0, 0.215.0, 0.225.2).
+// droid uses the models of settings.local.json instead of those of settings.json, and those of config.json in addition (0.99.0, 0.215.0,
+// 0.225.2).
 func TestOwnModels(t *testing.T) {
 	h := newHouse(t, "")
 	h.write(".factory/settings.json", `{"customModels": [{"model": "a"}, {"model": "b"}]}`)
@@ -100,7 +100,7 @@ func TestHooksOfEachFile(t *testing.T) {
 	}
 }
 
-// The project is that of the directory to which a link leads, and a file in the place of a .factory brings nothing.
+// A project behind a link is that of the link's target, and a file named .factory brings nothing.
 func TestProjectBehindALink(t *testing.T) {
 	h := newHouse(t, "")
 	h.write("repository/.git/HEAD", "ref: x")

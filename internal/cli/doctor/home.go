@@ -17,41 +17,41 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// lookAtHome looks whether the home directory and droid's directory in it can be used.
-func lookAtHome(p *inspection, _ context.Context) Check {
+// checkHome checks that the home directory and droid's directory in it are usable.
+func checkHome(p *inspection, _ context.Context) Check {
 	if _, err := os.UserHomeDir(); err != nil {
-		return failed(diagnosis.NoHome(err), nil)
+		return problemCheck(diagnosis.NoHome(err), nil)
 	}
 	if p.factory == "" {
 		return Check{Result: Failure, Found: fmt.Sprintf("$HOME is %q and $%s is %q: droid needs an absolute path.", p.Home, envHome, os.Getenv(envHome)),
 			ToDo: "Set HOME to your home directory, and unset " + envHome + "."}
 	}
 	if _, err := os.Stat(p.Home + string(filepath.Separator) + "."); err != nil {
-		return faulty([]fault{{p.Home, "be used", err}}, nil)
+		return faultCheck([]fault{{p.Home, "be used", err}}, nil)
 	}
 	if _, err := os.ReadDir(p.factory); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return faulty([]fault{{p.factory, "be used", err}}, nil)
+		return faultCheck([]fault{{p.factory, "be used", err}}, nil)
 	}
-	kept := droid.KeptLogin(p.factory)
+	kept := droid.StoredLogin(p.factory)
 	return Check{Result: OK, Found: "droid keeps its files in " + p.factory + ".", tells: func(p *inspection) { p.login = kept }}
 }
 
 // fault is a file or a directory that cannot be used.
 type fault struct {
 	path string
-	what string // what cannot be done with it
+	what string // the operation that fails
 	err  error
 }
 
-// faulty is the check of what cannot be used. Each remedy is named once.
-func faulty(faults []fault, facts map[string]any) Check {
+// faultCheck returns the check for faults. Each remedy is listed once.
+func faultCheck(faults []fault, facts map[string]any) Check {
 	var words, todo []string
 	for _, f := range faults {
-		said := f.path + " cannot " + f.what + ": " + plainly(f.err)
+		said := f.path + " cannot " + f.what + ": " + errorText(f.err)
 		if errors.Is(f.err, syscall.ENOTDIR) {
 			said = f.path + " is no directory."
 		}
-		remedy := diagnosis.Unusable(f.path, f.err)
+		remedy := diagnosis.FileRemedy(f.path, f.err)
 		switch {
 		case f.path == os.TempDir() && !errors.Is(f.err, syscall.ENOSPC):
 			remedy = "Set TMPDIR to a directory that belongs to you, or make that one."
@@ -63,15 +63,14 @@ func faulty(faults []fault, facts map[string]any) Check {
 			todo = append(todo, remedy)
 		}
 	}
-	check := warned(nil, words, todo, facts)
+	check := warningCheck(nil, words, todo, facts)
 	check.Result = Failure
 	return check
 }
 
-// lookAtState looks whether droid-acp and droid can write what they keep: temporary files,
-// the journal of edits, the file of links, droid's sessions. A file of droid's own that it
-// cannot read ends it (0.225).
-func lookAtState(p *inspection, _ context.Context) Check {
+// checkState checks that droid-acp and droid can write their files: temporary files, the journal of edits, the file of links, droid's
+// sessions. droid exits if it cannot read one of its own files (0.225).
+func checkState(p *inspection, _ context.Context) Check {
 	home, ownFiles := p.blocked["home"], "own files"
 	if home != "" && strings.HasPrefix(os.TempDir(), p.Home+string(filepath.Separator)) {
 		return Check{Result: Skipped, Found: fmt.Sprintf("Not looked at, because of %q above.", home), tells: func(p *inspection) { p.blocked["temp"] = home }}
@@ -84,26 +83,26 @@ func lookAtState(p *inspection, _ context.Context) Check {
 		for _, dir := range append(projectsOf(filepath.Join(p.factory, "sessions"), p.Dir), p.Journal) {
 			faults = writable(faults, dir)
 		}
-		faults = append(faults, unreadable(p.factory)...) // the checks of settings, MCP servers and hooks pass over these
+		faults = append(faults, unreadable(p.factory)...) // the checks of settings, MCP servers and hooks skip these
 		faults = append(faults, unreadable(filepath.Join(p.factory, "state"))...)
 	}
 	switch {
 	case noTemp:
-		check := faulty(faults, facts)
+		check := faultCheck(faults, facts)
 		check.tells = func(p *inspection) { p.blocked["temp"] = ownFiles }
 		return check
 	case len(faults) > 0:
-		return faulty(faults, facts)
+		return faultCheck(faults, facts)
 	case home != "":
 		return Check{Result: Skipped, Found: fmt.Sprintf("Temporary files can be written. The others were not looked at, because of %q above.", home)}
 	}
 	if file, err := os.OpenFile(links, os.O_WRONLY, 0); err == nil {
 		_ = file.Close() // nothing was written
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return Check{Result: Warning, Found: links + " cannot be written: " + plainly(err), Facts: facts,
+		return Check{Result: Warning, Found: links + " cannot be written: " + errorText(err), Facts: facts,
 			ToDo: "Make it a file of yours with the mode 0600. Without it a thread goes back to an earlier conversation after a restart."}
 	}
-	left, _ := os.ReadDir(p.Journal) // it is there only while it holds some
+	left, _ := os.ReadDir(p.Journal) // it exists only while it has content
 	facts["edits"] = len(left)
 	if len(left) > 0 {
 		return Check{Result: Warning, Found: fmt.Sprintf("%s in %s: a droid-acp runs, or one was killed during an edit.", counted(len(left), "edit"), p.Journal), Facts: facts,
@@ -112,8 +111,7 @@ func lookAtState(p *inspection, _ context.Context) Check {
 	return Check{Result: OK, Found: "Temporary files, the journal of edits, the links of threads and droid's sessions in this directory can be written.", Facts: facts}
 }
 
-// projectsOf are the directories in which droid keeps the sessions of a project: 0.225
-// resolves symbolic links first, 0.99 does not.
+// projectsOf returns the directories in which droid keeps the sessions of a project: 0.225 resolves symbolic links first, 0.99 does not.
 func projectsOf(sessions, dir string) (all []string) {
 	for _, d := range []string{dir, files.RealPath(dir)} {
 		name := strings.ReplaceAll(strings.TrimPrefix(d, filepath.VolumeName(d)), string(filepath.Separator), "-")
@@ -122,11 +120,10 @@ func projectsOf(sessions, dir string) (all []string) {
 	return all
 }
 
-// room is what has to go onto a disk, in bytes.
-const room = 256 << 10
+// testSize is how much must fit on a disk, in bytes.
+const testSize = 256 << 10
 
-// writable adds what keeps files from being written in a directory, or in the nearest one
-// above that is there, if something does. Nothing is left there.
+// writable adds a fault if files cannot be written in a directory, or in its nearest existing parent. It leaves nothing there.
 func writable(faults []fault, dir string) []fault {
 	info, err := os.Stat(dir)
 	switch {
@@ -143,7 +140,7 @@ func writable(faults []fault, dir string) []fault {
 	return append(faults, fault{dir, "be written", err})
 }
 
-// fill writes a file as if for this path, and removes it.
+// fill writes a draft for this path, and removes it.
 func fill(path string) error {
 	d, err := files.NewUnnamedDraft(path)
 	if err != nil {
@@ -153,16 +150,16 @@ func fill(path string) error {
 		return err
 	}
 	defer d.Discard()
-	if _, err = d.Write(make([]byte, room)); err == nil {
+	if _, err = d.Write(make([]byte, testSize)); err == nil {
 		err = d.Sync()
 	}
-	if errors.Is(err, syscall.EINVAL) { // a file system that cannot
+	if errors.Is(err, syscall.EINVAL) { // unsupported by the file system
 		return nil
 	}
 	return err
 }
 
-// unreadable are the files of a directory that cannot be read, and the directory itself.
+// unreadable returns the files in a directory that cannot be read, or the directory itself.
 func unreadable(dir string) (all []fault) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -184,8 +181,8 @@ func unreadable(dir string) (all []fault) {
 	return all
 }
 
-// lookAtVariables looks at the variables that are for droid-acp.
-func lookAtVariables(p *inspection, _ context.Context) Check {
+// checkVariables checks the environment variables of droid-acp.
+func checkVariables(p *inspection, _ context.Context) Check {
 	if len(p.UnknownVariables) > 0 {
 		return Check{Result: Warning, Found: strings.Join(p.UnknownVariables, ". ") + ".", ToDo: "Correct the name of the variable, or unset it. " + diagnosis.Command("--help") + " lists all."}
 	}
@@ -202,9 +199,9 @@ func lookAtVariables(p *inspection, _ context.Context) Check {
 	return Check{Result: OK, Found: "Set here: " + list(set) + "."}
 }
 
-// lookAtKeep looks at what --keep needs: a place for the server's socket, and a server that answers and is of this
-// version, where one runs. Who does without --keep needs none of it.
-func lookAtKeep(p *inspection, ctx context.Context) Check {
+// checkKeep checks what --keep needs: a path for the server's socket, and, if a server runs, that it answers and has this version. Without
+// --keep none of it matters.
+func checkKeep(p *inspection, ctx context.Context) Check {
 	if p.Keep == nil {
 		return Check{Result: Skipped, Found: "Not looked at."}
 	}
@@ -212,7 +209,7 @@ func lookAtKeep(p *inspection, ctx context.Context) Check {
 	check := Check{Result: OK, Found: kept.Found, ToDo: kept.ToDo, Facts: map[string]any{"socket": kept.Socket}}
 	if faults := []fault(nil); kept.ToDo == "" && kept.Socket != "" {
 		if faults = writable(faults, filepath.Dir(kept.Socket)); len(faults) > 0 {
-			check = faulty(faults, check.Facts)
+			check = faultCheck(faults, check.Facts)
 		}
 	}
 	if check.ToDo != "" {

@@ -39,7 +39,7 @@ func TestManyFaultsAreShort(t *testing.T) {
 	require.Equal(t, maxNames, strings.Count(got.ToDo, "Install "))
 }
 
-// A directory for temporary files that is not there is told, and nothing else is blamed.
+// A missing directory for temporary files is reported, and nothing else is blamed.
 func TestNoTemporaryFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("another variable names it there")

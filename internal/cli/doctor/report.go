@@ -13,19 +13,18 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// Where the columns of the table begin, and how wide it is.
+// Columns and widths of the table.
 const (
 	nameColumn            = 9
 	minWidth, usual, most = 40, 80, 120
 )
 
-// Head begins the report for people: a table with a line for each check, and its verdict.
+// Head returns the beginning of the report for people.
 func (r Report) Head() string {
 	return fmt.Sprintf("droid-acp %s, %s\n\n", visible.Line(r.Version), r.System)
 }
 
-// Line is a check in the table. What others wrote is safe in it, and the home directory
-// is "~".
+// Line returns a check as a line of the table, safe to show, with the home directory as "~".
 func (r Report) Line(c Check) string {
 	text := r.wrap(fmt.Sprintf("%-*s%s:", nameColumn, label(c.Result), c.Name), r.safe(c.Found))
 	if c.ToDo != "" {
@@ -41,7 +40,7 @@ func label(r Result) string {
 	return string(r)
 }
 
-// Verdict ends the table.
+// Verdict returns the end of the table.
 func (r Report) Verdict() string { return "\n" + r.verdict() + "\n" }
 
 func (r Report) verdict() string {
@@ -67,12 +66,11 @@ func (r Report) verdict() string {
 	return strings.Join(lines, "\n")
 }
 
-// safe makes text safe to show, in one line.
+// safe makes text safe to show on one line.
 func (r Report) safe(text string) string { return visible.Line(tilde(text, r.Home)) }
 
-// tilde puts "~" in the place of the home directory, where a path begins with it. In a
-// command, which stands between backticks, it goes outside the quotes of a word: a shell
-// would not know it inside.
+// tilde replaces the home directory by "~" at the beginning of paths. In a command, which is in backticks, it goes before the quotes of a
+// word: a shell would not expand it inside.
 func tilde(text, home string) string {
 	if home = strings.TrimRight(home, `/\`); home == "" {
 		return text
@@ -83,7 +81,7 @@ func tilde(text, home string) string {
 		switch {
 		case i%2 == 0:
 			parts[i] = begins.ReplaceAllString(part, "${1}~${2}")
-		case runtime.GOOS != "windows": // cmd.exe knows no "~"
+		case runtime.GOOS != "windows": // cmd.exe does not expand "~"
 			part = strings.NewReplacer("'"+home+"/", "~/'", "'"+home+"'", "~").Replace(part)
 			parts[i] = begins.ReplaceAllString(part, "${1}~${2}")
 		}
@@ -91,10 +89,10 @@ func tilde(text, home string) string {
 	return strings.Join(parts, "`")
 }
 
-// words are those of a text; a command between backticks is one, so that it can be copied.
+// words matches the words of a text; a command in backticks is one word, so that it can be copied.
 var words = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[^\\s`]*(?:`[^`]*`[^\\s`]*)+|\\S+") })
 
-// wrap sets text behind a head, in lines that begin under each other.
+// wrap wraps text into lines aligned behind a head.
 func (r Report) wrap(head, text string) string {
 	width := min(max(minWidth, cmp.Or(r.Width, usual)), most)
 	var b strings.Builder
@@ -116,7 +114,7 @@ func (r Report) wrap(head, text string) string {
 	return b.String()
 }
 
-// JSON is the report for programs. Its fields are described in docs/programs.md.
+// JSON returns the report for programs. docs/programs.md describes its fields.
 func (r Report) JSON() (string, error) {
 	data, err := json.MarshalIndent(struct {
 		Version string   `json:"version"`

@@ -27,8 +27,7 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// droid runs in a directory of its own in the place of ~/.factory, without the login and
-// the keys of the user, and with addresses at which nobody listens.
+// droid runs with its own directory instead of ~/.factory, without the user's login and keys, and with addresses at which nothing listens.
 func TestDroidLeavesNothing(t *testing.T) {
 	h := newHouse(t, "spy")
 	h.write(".factory/auth.v2.file", "SECRET")
@@ -122,7 +121,7 @@ func TestEndedHalfWay(t *testing.T) {
 	require.Equal(t, []string{"session", "login", "mcp", "hooks", "variables", "keep", "bridge", "model"}, report.NotRun)
 }
 
-// Broken settings are the cause, and told before what they cause.
+// Broken settings are the cause, and reported before their effects.
 func TestBrokenSettings(t *testing.T) {
 	h := newHouse(t, "factory")
 	file := h.write(".factory/settings.json", "{\n  \"customModels\": [\n    {\"model\": \"m\"}, // mine\n  ]\n}\n")

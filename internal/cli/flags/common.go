@@ -25,10 +25,10 @@ const (
 	Keep        = "keep"
 )
 
-// EnvKeep is the variable of Keep, which agents that are kept must not have.
+// EnvKeep is the variable of Keep, which must not be passed to kept agents.
 const EnvKeep = "DROID_ACP_KEEP"
 
-// Common are the settings that several commands read.
+// Common returns the settings that several commands read.
 func Common() []Setting {
 	return []Setting{
 		{
@@ -96,7 +96,7 @@ func Common() []Setting {
 	}
 }
 
-// CommonNames are the names of all rows of Common, for a command that reads them all.
+// CommonNames returns the names of all rows of Common, for a command that reads them all.
 func CommonNames() (names []string) {
 	for _, row := range Common() {
 		names = append(names, row.Name)
@@ -111,18 +111,17 @@ func modes() (names []string) {
 	return names
 }
 
-// prefix is what the names of this program's variables begin with.
+// prefix is the prefix of this program's variables.
 const prefix = "DROID_ACP_"
 
-// others are variables, without the prefix, that are no settings of a user: "…_" stands for
-// all that begin so. The first three are for tests; the completion scripts read the others.
+// others are variables, without the prefix, that are not user settings: "…_" stands for all with that prefix. The first three are for
+// tests; the completion scripts read the others.
 var others = []string{
 	"E2E_", "TEST_", "TRANSCRIPTS", "COMPLETION_DESCRIPTIONS", "ACTIVE_HELP",
 }
 
-// UnknownVariables says of each variable of an environment (lines NAME=VALUE) that begins with
-// DROID_ACP_ and that nobody reads, that there is no such setting. One with an empty value
-// is not set.
+// UnknownVariables returns a sentence for each variable of an environment (lines NAME=VALUE) that begins with DROID_ACP_ and is not read. A
+// variable with an empty value counts as unset.
 func UnknownVariables(environ []string) (sentences []string) {
 	for _, line := range environ {
 		variable, value, _ := strings.Cut(line, "=")

@@ -1,12 +1,10 @@
-// Package flags is the one table of what droid-acp can be told: flags, environment
-// variables, defaults, what is allowed. The command line, its errors, --help,
-// the man page and the completions are made of its rows, by cobra.
+// Package flags has the table of droid-acp's settings: flags, environment variables, defaults and allowed values. Its main types are
+// Setting, a row, and Values, the settings of one run. cmd/droid-acp builds the command line, its errors, --help, the man page and the
+// completions from the rows, with cobra.
 //
-// A setting that several commands read is a row of Common; one that a single command
-// reads stands in the row of that command, in cmd/droid-acp.
+// A setting of several commands is a row of Common; one of a single command is in the row of that command, in cmd/droid-acp.
 //
-// A flag wins over its environment variable, and that over the default. An empty
-// variable counts as one that is not set.
+// A flag overrides its environment variable, and that overrides the default. An empty variable counts as unset.
 package flags
 
 import (
@@ -16,13 +14,13 @@ import (
 	"time"
 )
 
-// Kind says how the text of a setting is read, checked and completed.
+// Kind determines how the text of a setting is read, checked and completed.
 type Kind int
 
 const (
 	Text     Kind = iota // any text
 	Choice               // one of Setting.Allowed
-	Duration             // a time by Go's notation, not less than Setting.Least
+	Duration             // a duration in Go's notation, at least Setting.Least
 	Switch               // on or off; the flag needs no value
 	File                 // the path of a file
 	Dir                  // the path of a directory
@@ -31,24 +29,23 @@ const (
 
 // Setting is a row of the table.
 type Setting struct {
-	Name    string        // the flag without its dashes
+	Name    string        // the flag without dashes
 	Env     string        // the environment variable; "" if there is none
-	Kind    Kind          // how the value is read
-	Value   string        // what help calls the value, for example "PATH"; "" for a Switch
-	Allowed []string      // the values of a Choice
-	Least   time.Duration // the least of a Duration
-	Form    string        // what is allowed, in words, where Allowed does not say it
-	Default string        // the value where none is given
-	Unset   string        // in words, what holds where none is given and there is no Default
-	Does    string        // what it does: a phrase without a full stop
-	Hidden  bool          // neither help nor documents name it
+	Kind    Kind          // how the value is parsed
+	Value   string        // the name of the value in help, for example "PATH"; "" for a Switch
+	Allowed []string      // values of a Choice
+	Least   time.Duration // minimum of a Duration
+	Form    string        // the allowed values in words, if Allowed does not list them
+	Default string        // the value if none is given
+	Unset   string        // in words, the behaviour if no value is given and there is no Default
+	Does    string        // its effect: a phrase without a full stop
+	Hidden  bool          // it is in neither help nor documents
 
-	// FoundElsewhere: somebody else reads the environment variable, so that
-	// Values.ReadEnvironment does not.
+	// FoundElsewhere says that other code reads the environment variable, so that Values.ReadEnvironment does not.
 	FoundElsewhere bool
 }
 
-// usage is what help says of the setting, but for its default.
+// usage returns the help text of the setting, without its default.
 func (s Setting) usage() string {
 	text := s.Does
 	switch s.Kind {
@@ -63,11 +60,11 @@ func (s Setting) usage() string {
 	return text
 }
 
-// takes reports whether the text is a value of the setting.
+// takes reports whether the text is a valid value.
 func (s Setting) takes(text string) bool {
 	switch s.Kind {
 	case Choice:
-		return slices.Contains(s.Allowed, text) || text == "" && s.Default == "" // what else would hold
+		return slices.Contains(s.Allowed, text) || text == "" && s.Default == "" // the same as unset
 	case Duration:
 		d, err := time.ParseDuration(text)
 		return err == nil && d >= s.Least
@@ -78,8 +75,7 @@ func (s Setting) takes(text string) bool {
 	return true
 }
 
-// allowed says what the setting takes, in words. Only a Choice, a Duration and a Switch
-// do not take every text.
+// allowed describes the valid values. Only a Choice, a Duration and a Switch do not accept every text.
 func (s Setting) allowed() string {
 	switch {
 	case s.Form != "":

@@ -10,17 +10,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Values are the settings of one run of a command, by their names.
+// Values are the settings of one run of a command, by name.
 type Values map[string]*value
 
-// value is what was given of a setting, by flags or by its variable. It is a pflag.Value.
+// value is the value of a setting, from flags or its variable. It implements pflag.Value.
 type value struct {
 	Setting
-	texts []string // what was given, in order
-	by    string   // "--mode" or "$DROID_ACP_MODE", whichever gave it; the flag where neither did
+	texts []string // the given values, in order
+	by    string   // "--mode" or "$DROID_ACP_MODE", whichever set it; the flag if neither did
 }
 
-// New are the values of rows of which nothing is given yet.
+// New returns the unset values of rows.
 func New(rows []Setting) Values {
 	v := make(Values, len(rows))
 	for _, row := range rows {
@@ -29,7 +29,7 @@ func New(rows []Setting) Values {
 	return v
 }
 
-// AddFlag adds the flag of one of the rows, which then gives its value.
+// AddFlag adds the flag of a row, which sets its value.
 func (v Values) AddFlag(flags *pflag.FlagSet, row Setting) {
 	flag := flags.VarPF(v.row(row.Name), row.Name, "", row.usage())
 	flag.DefValue, flag.Hidden = cmp.Or(row.Default, row.Unset), row.Hidden
@@ -38,8 +38,7 @@ func (v Values) AddFlag(flags *pflag.FlagSet, row Setting) {
 	}
 }
 
-// ReadEnvironment takes the value of each of these settings that no flag gave from its
-// variable, and checks it. An error is a sentence for the user.
+// ReadEnvironment reads each of these settings that no flag has set from its variable, and checks it. An error is a sentence for the user.
 func (v Values) ReadEnvironment(names []string, getenv func(string) string) error {
 	for _, name := range names {
 		row := v.row(name)
@@ -66,7 +65,7 @@ func (v *value) Set(text string) error {
 	return nil
 }
 
-// String implements pflag.Value: the last text given, or the default.
+// String implements pflag.Value: it returns the last text, or the default.
 func (v *value) String() string {
 	if len(v.texts) == 0 {
 		return v.Default
@@ -74,7 +73,7 @@ func (v *value) String() string {
 	return v.texts[len(v.texts)-1]
 }
 
-// Type implements pflag.Value: what help calls the value, and of a switch nothing.
+// Type implements pflag.Value: it returns the name of the value in help, "" for a switch.
 func (v *value) Type() string {
 	if v.Kind == Switch {
 		return "bool"
@@ -82,17 +81,16 @@ func (v *value) Type() string {
 	return v.Value
 }
 
-// Source names what gave the value: the flag "--mode" or the variable "$DROID_ACP_MODE".
-// Of a setting that neither gave, it is the flag.
+// Source returns what has set the value: the flag "--mode" or the variable "$DROID_ACP_MODE". If neither has, it is the flag.
 func (v Values) Source(name string) string { return v.row(name).by }
 
-// String is the value of a setting: the last one given, or its default.
+// String returns the value of a setting: the last one, or its default.
 func (v Values) String(name string) string { return v.row(name).String() }
 
-// Strings are all values given of a setting.
+// Strings returns all values of a setting.
 func (v Values) Strings(name string) []string { return v.row(name).texts }
 
-// Flags are the flags that were given of these settings, as arguments for another process.
+// Flags returns the given flags among these settings, as arguments for another process.
 func (v Values) Flags(names []string) (args []string) {
 	for _, name := range names {
 		row := v.row(name)
@@ -105,19 +103,19 @@ func (v Values) Flags(names []string) (args []string) {
 	return args
 }
 
-// Bool is the value of a Switch.
+// Bool returns the value of a Switch.
 func (v Values) Bool(name string) bool {
-	on, _ := strconv.ParseBool(v.String(name)) // checked; "" is off
+	on, _ := strconv.ParseBool(v.String(name)) // it was checked; "" is off
 	return on
 }
 
-// Duration is the value of a Duration.
+// Duration returns the value of a Duration.
 func (v Values) Duration(name string) time.Duration {
-	d, _ := time.ParseDuration(v.String(name)) // checked
+	d, _ := time.ParseDuration(v.String(name)) // it was checked
 	return d
 }
 
-// row panics for a name that is none of a row: a programming error.
+// row panics for an unknown name: a programming error.
 func (v Values) row(name string) *value {
 	row, ok := v[name]
 	if !ok {

@@ -17,52 +17,51 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// AttachOptions say what is attached to, and what a person does there.
+// AttachOptions configure Attach.
 type AttachOptions struct {
-	Session  string      // "" for a new one
+	Session  string      // "" for a new session
 	CWD      string      // of the session, absolute
-	Terminal *Terminal   // of a person who answers and prompts, nil for one who watches
+	Terminal *Terminal   // of a person who answers and prompts, nil to only watch
 	Colour   bool        // show the conversation in colours
-	Log      *zap.Logger // of the client's own mistakes; nil for none
+	Log      *zap.Logger // for errors of the client itself; may be nil
 }
 
-// attached is a client of a session that runs.
-type attached struct {
+// attachment is a client of a running session.
+type attachment struct {
 	conn *jsonrpc.Conn
 	o    AttachOptions
 	fail context.CancelCauseFunc // ends it with this error
-	edit *screen                 // nil for one who watches
+	edit *screen                 // nil if it only watches
 
 	mu          sync.Mutex
-	over        bool // nothing is shown any more
+	over        bool // nothing more is shown
 	show        viewer
-	asks        []*ask // that wait for an answer, the oldest first, which alone is shown
-	held        string // a number that was entered last, and did nothing
-	interrupted bool   // the last key was Ctrl-C
+	questions   []*pendingQuestion // unanswered ones, the oldest first, which alone is shown
+	held        string             // a number that was entered last, and answered nothing
+	interrupted bool               // the last key was Ctrl-C
 }
 
-// ask is a question that waits for an answer.
-type ask struct {
+// pendingQuestion is an unanswered question.
+type pendingQuestion struct {
 	call *jsonrpc.Call
 	p    permissionRequest
 }
 
-// errLeft is that the user has left.
-var errLeft = errors.New("the user has left")
+// errUserLeft means that the user has left.
+var errUserLeft = errors.New("the user has left")
 
-// Attach joins a session of the agent behind in and out, or begins one, and shows on w what was said there and what
-// comes. On a Terminal a number that is typed answers the question that is shown as being asked, and any other line is
-// a prompt; so is a number that is entered twice and answers nothing. Ctrl-C cancels the turn. Attach returns nil when
-// ctx ends or the user leaves, by Ctrl-C twice or by Ctrl-D: the session goes on. The goroutine that waits for a key
-// stays behind where none comes.
+// Attach joins a session of the agent connected to in and out, or begins one, and shows its conversation so far and its updates on w. On a
+// Terminal, entering a number answers the current question, and any other line is a prompt; so is a number that is entered twice and
+// answers nothing. Ctrl-C cancels the turn. Attach returns nil when ctx ends or the user leaves, with Ctrl-C twice or Ctrl-D: the session
+// continues. The goroutine that reads keys stays behind until a key is pressed.
 func Attach(ctx context.Context, in io.Reader, out, w io.Writer, o AttachOptions) error {
 	inner, fail := context.WithCancelCause(ctx)
-	a := &attached{o: o, show: viewer{w: w, colour: o.Colour}, fail: fail}
+	a := &attachment{o: o, show: viewer{w: w, colour: o.Colour}, fail: fail}
 	if o.Terminal != nil {
-		a.edit = newScreen(*o.Terminal, w, &keyReader{asked: a.asked, interrupt: a.interrupt, other: a.keyed})
+		a.edit = newScreen(*o.Terminal, w, &keyReader{current: a.current, interrupt: a.interrupt, other: a.otherKey})
 		a.show.w, a.show.columns = a.edit, a.edit.columns
 	}
-	a.conn = jsonrpc.New(in, out, a.heard, jsonrpc.Options{
+	a.conn = jsonrpc.New(in, out, a.handle, jsonrpc.Options{
 		MaxLine: 256 << 20,
 		Rejected: func(e *jsonrpc.Error) {
 			a.fail(errors.New("the server wrote a line that is not JSON-RPC: " + e.Message))
@@ -82,50 +81,50 @@ func Attach(ctx context.Context, in io.Reader, out, w io.Writer, o AttachOptions
 	}()
 	joined := make(chan struct{})
 	if a.edit != nil {
-		go a.read(inner, joined) // what is typed before a question is shown is no answer to it
+		go a.read(inner, joined) // input before a question is shown does not answer it
 	}
 	err := a.join(inner)
 	if err == nil {
 		close(joined)
 		<-inner.Done()
 		err = context.Cause(inner)
-	} else if cause := context.Cause(inner); !errors.Is(cause, errLeft) {
+	} else if cause := context.Cause(inner); !errors.Is(cause, errUserLeft) {
 		err = a.notJoined(err)
 	} else {
 		err = cause
 	}
-	if ctx.Err() != nil || errors.Is(err, errLeft) {
+	if ctx.Err() != nil || errors.Is(err, errUserLeft) {
 		return nil
 	}
 	return err
 }
 
-func (a *attached) notJoined(err error) error {
+func (a *attachment) notJoined(err error) error {
 	if a.o.Session == "" {
 		return fmt.Errorf("no session can be begun in %s: %w", a.o.CWD, err)
 	}
 	return fmt.Errorf("session %s cannot be joined: %w", a.o.Session, err)
 }
 
-// read does what is typed, until there is no more. Lines wait until the session is joined.
-func (a *attached) read(ctx context.Context, joined <-chan struct{}) {
+// read handles the lines that are entered, until the end of input. Lines wait until the session is joined.
+func (a *attachment) read(ctx context.Context, joined <-chan struct{}) {
 	for {
 		line, how, err := a.edit.line()
 		if err != nil {
-			a.fail(errLeft)
+			a.fail(errUserLeft)
 			return
 		}
 		select {
 		case <-joined:
-			a.say(line, how)
+			a.enter(line, how)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// join opens the session, of which what was said so far comes before the answer.
-func (a *attached) join(ctx context.Context) error {
+// join opens the session; its conversation so far precedes the answer.
+func (a *attachment) join(ctx context.Context) error {
 	if _, err := a.conn.Request(ctx, "initialize", map[string]any{
 		"protocolVersion": 1, "clientCapabilities": map[string]any{}, "clientInfo": map[string]any{"name": "droid-acp attach", "version": "1"},
 	}); err != nil {
@@ -143,11 +142,11 @@ func (a *attached) join(ctx context.Context) error {
 		}
 		answered <- err
 	})
-	return <-answered // at the end of ctx, too
+	return <-answered // also at the end of ctx
 }
 
-// opened takes the answer that opens the session.
-func (a *attached) opened(result json.RawMessage) error {
+// opened handles the answer that opens the session.
+func (a *attachment) opened(result json.RawMessage) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.o.Session != "" {
@@ -163,16 +162,16 @@ func (a *attached) opened(result json.RawMessage) error {
 	return nil
 }
 
-// help is what a person can do.
-func (a *attached) help() string {
+// help describes what a person can do.
+func (a *attachment) help() string {
 	if a.edit == nil {
 		return "Ctrl-C leaves, and the session goes on"
 	}
 	return "Enter sends a prompt, Alt-Enter or Ctrl-J begins a new line in it, a number answers what is asked, Ctrl-C cancels the turn and twice leaves, Ctrl-D leaves; the session goes on"
 }
 
-// heard shows an update, and keeps a question until it is answered here or elsewhere.
-func (a *attached) heard(call *jsonrpc.Call) {
+// handle shows an update, and keeps a question until it is answered here or elsewhere.
+func (a *attachment) handle(call *jsonrpc.Call) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.over {
@@ -193,34 +192,34 @@ func (a *attached) heard(call *jsonrpc.Call) {
 	}
 }
 
-// question takes a question, which is shown when it is the oldest.
-func (a *attached) question(call *jsonrpc.Call) {
-	q := &ask{call: call}
+// question adds a question, which is shown when it is the oldest.
+func (a *attachment) question(call *jsonrpc.Call) {
+	q := &pendingQuestion{call: call}
 	if err := json.Unmarshal(call.Params, &q.p); err != nil {
 		call.Respond(nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Invalid params: " + err.Error()})
 		return
 	}
-	if a.asks = append(a.asks, q); len(a.asks) == 1 {
-		a.ask()
+	if a.questions = append(a.questions, q); len(a.questions) == 1 {
+		a.showQuestion()
 	} else {
-		a.show.entry("", fmt.Sprintf("another question waits behind this one (%d in all)", len(a.asks)))
+		a.show.entry("", fmt.Sprintf("another question waits behind this one (%d in all)", len(a.questions)))
 	}
 	context.AfterFunc(call.Context, func() { a.withdrawn(q) }) // also when it was answered here
 }
 
-// ask shows the oldest question, if there is one, and what the next line is for. The caller holds mu.
-func (a *attached) ask() {
+// showQuestion shows the oldest question, if there is one, and what the next line is for. The caller holds mu.
+func (a *attachment) showQuestion() {
 	a.held = ""
-	if len(a.asks) == 0 {
+	if len(a.questions) == 0 {
 		a.mark("> ")
 		return
 	}
-	q := a.asks[0]
+	q := a.questions[0]
 	a.mark(fmt.Sprintf("1-%d (%s)> ", len(q.p.Options), shorten(visible.Line(q.p.call().Title))))
 	a.show.asked(q.p.call(), q.p.Options, func(i int) string { return strconv.Itoa(i+1) + ". " })
 }
 
-// titleLength is how many characters of a title stand in front of a line.
+// titleLength is the maximum number of characters of a title before a line.
 const titleLength = 30
 
 func shorten(title string) string {
@@ -230,43 +229,43 @@ func shorten(title string) string {
 	return title
 }
 
-func (a *attached) mark(text string) {
+func (a *attachment) mark(text string) {
 	if a.edit != nil {
 		a.edit.mark(text)
 	}
 }
 
-// asked is the question that is shown as being asked, nil for none.
-func (a *attached) asked() *ask {
+// current returns the question that is shown, nil if none.
+func (a *attachment) current() *pendingQuestion {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.asks) == 0 {
+	if len(a.questions) == 0 {
 		return nil
 	}
-	return a.asks[0]
+	return a.questions[0]
 }
 
-// withdrawn says that another one has answered a question.
-func (a *attached) withdrawn(q *ask) {
+// withdrawn shows that another client has answered a question.
+func (a *attachment) withdrawn(q *pendingQuestion) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	i := slices.Index(a.asks, q)
+	i := slices.Index(a.questions, q)
 	if i < 0 || a.over || errors.Is(context.Cause(q.call.Context), jsonrpc.ErrGone) {
 		return
 	}
-	a.asks = slices.Delete(a.asks, i, i+1)
+	a.questions = slices.Delete(a.questions, i, i+1)
 	if i == 0 {
 		a.show.entry("answer", "(given elsewhere, or no longer asked)")
-		a.ask()
+		a.showQuestion()
 	}
 }
 
-// say does what a line says.
-func (a *attached) say(line string, how lineOrigin) {
+// enter handles an entered line.
+func (a *attachment) enter(line string, how lineOrigin) {
 	if line == "" {
 		return
 	}
-	if number, is := numberIn(line); is && !a.sends(number, line, how) {
+	if number, is := numberIn(line); is && !a.isRepeated(number, line, how) {
 		return
 	}
 	a.conn.Ask("session/prompt", map[string]any{
@@ -274,8 +273,8 @@ func (a *attached) say(line string, how lineOrigin) {
 	}, a.prompted)
 }
 
-// prompted says how a prompt of this client ended.
-func (a *attached) prompted(result json.RawMessage, err error) {
+// prompted shows how a prompt of this client ended.
+func (a *attachment) prompted(result json.RawMessage, err error) {
 	var done struct {
 		StopReason string `json:"stopReason"`
 	}
@@ -288,14 +287,14 @@ func (a *attached) prompted(result json.RawMessage, err error) {
 	}
 }
 
-// sends reports whether a number is sent as a prompt: one that is entered twice while nothing is asked. While something
-// is asked it answers that, if it was typed while that was shown.
-func (a *attached) sends(number int, line string, how lineOrigin) bool {
+// isRepeated reports whether a number is sent as a prompt: if it is entered twice while there is no question. If there is one, the number
+// answers it, provided that it was typed while that was shown.
+func (a *attachment) isRepeated(number int, line string, how lineOrigin) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case len(a.asks) > 0:
-		a.answers(a.asks[0], number, how)
+	case len(a.questions) > 0:
+		a.answerNumber(a.questions[0], number, how)
 	case a.held == line:
 		a.held = ""
 		return true
@@ -306,12 +305,12 @@ func (a *attached) sends(number int, line string, how lineOrigin) bool {
 	return false
 }
 
-// answers has a number answer a question, or says why it does not. The caller holds mu.
-func (a *attached) answers(q *ask, number int, how lineOrigin) {
+// answerNumber answers a question with a number, or says why that is impossible. The caller holds mu.
+func (a *attachment) answerNumber(q *pendingQuestion, number int, how lineOrigin) {
 	switch {
 	case !how.typed:
 		a.show.entry("", "a number that is pasted, or comes together with other keys, is no answer; type it again")
-	case how.asked != q:
+	case how.question != q:
 		a.show.entry("", "you began to type before this question was shown; type it again")
 	case number < 1 || number > len(q.p.Options):
 		a.show.entry("", fmt.Sprintf("type a number from 1 to %d", len(q.p.Options)))
@@ -321,36 +320,36 @@ func (a *attached) answers(q *ask, number int, how lineOrigin) {
 }
 
 // answer answers the oldest question, and shows the next one. The caller holds mu.
-func (a *attached) answer(chosen option) {
-	q := a.asks[0]
-	a.asks = a.asks[1:]
+func (a *attachment) answer(chosen option) {
+	q := a.questions[0]
+	a.questions = a.questions[1:]
 	a.show.answered(chosen)
 	q.call.Respond(map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": chosen.OptionID}}, nil)
-	a.ask()
+	a.showQuestion()
 }
 
-// interrupt cancels what runs, or the second time in a row leaves.
-func (a *attached) interrupt() {
+// interrupt cancels the turn, or leaves when called twice in a row.
+func (a *attachment) interrupt() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.interrupted || a.o.Session == "" {
-		a.fail(errLeft)
+		a.fail(errUserLeft)
 		return
 	}
 	a.interrupted = true
 	a.show.entry("", "what runs here is cancelled; Ctrl-C once more leaves, and the session goes on")
-	_ = a.conn.Notify("session/cancel", map[string]any{"sessionId": a.o.Session}) // it encodes
+	_ = a.conn.Notify("session/cancel", map[string]any{"sessionId": a.o.Session}) // it can be encoded
 }
 
-// keyed notes a key that is not Ctrl-C.
-func (a *attached) keyed() {
+// otherKey records a key other than Ctrl-C.
+func (a *attachment) otherKey() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.interrupted = false
 	a.edit.fit()
 }
 
-func (a *attached) note(label, text string) {
+func (a *attachment) note(label, text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.over {
@@ -358,8 +357,8 @@ func (a *attached) note(label, text string) {
 	}
 }
 
-// end ends a running text block. Nothing is shown after that.
-func (a *attached) end() {
+// end ends a running text block. Nothing is shown afterwards.
+func (a *attachment) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.over = true

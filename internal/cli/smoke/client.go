@@ -1,5 +1,5 @@
-// Package smoke is a headless ACP client for one prompt: it drives an agent over
-// a pair of streams and shows the conversation, for CI and for a first try.
+// Package smoke is an ACP client without an editor. Run works through prompts, for CI and for a first try, and returns a Result; Attach
+// shows a running session in a terminal. The commands smoke and attach of cmd/droid-acp call them.
 package smoke
 
 import (
@@ -17,22 +17,22 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// client speaks ACP to an agent. What the agent says takes effect in order, and only while
-// the client waits for an answer: the rest of the time the client itself holds mu.
+// client speaks ACP to an agent. The agent's messages are handled in order, and only while the client waits for an answer: at other times
+// the client itself holds mu.
 type client struct {
 	mu    sync.Mutex
 	conn  *jsonrpc.Conn
 	ctx   context.Context         // of the connection
-	fail  context.CancelCauseFunc // ends it, and the run with this error
+	fail  context.CancelCauseFunc // ends it, and the run, with this error
 	show  viewer
 	allow Policy
-	turn  *PromptResult // what runs, nil between prompts
+	turn  *PromptResult // the running one, nil between prompts
 }
 
 func connect(in io.Reader, out, w io.Writer, o Options) *client {
 	c := &client{show: viewer{w: w, raw: o.JSON, colour: o.Colour}, allow: o.Allow}
 	c.ctx, c.fail = context.WithCancelCause(context.Background())
-	c.conn = jsonrpc.New(io.TeeReader(in, &lines{c: c}), io.MultiWriter(&lines{c: c}, out), c.heard, jsonrpc.Options{
+	c.conn = jsonrpc.New(io.TeeReader(in, &lines{c: c}), io.MultiWriter(&lines{c: c}, out), c.handle, jsonrpc.Options{
 		MaxLine: 256 << 20,
 		Rejected: func(e *jsonrpc.Error) {
 			c.fail(errors.New("the agent wrote a line that is not JSON-RPC: " + e.Message))
@@ -43,14 +43,14 @@ func connect(in io.Reader, out, w io.Writer, o Options) *client {
 	return c
 }
 
-// close ends the connection. Nothing is shown after that.
+// close ends the connection. Nothing is shown afterwards.
 func (c *client) close() {
 	c.fail(nil)
 	c.conn.Abort()
 	c.mu.Unlock()
 }
 
-// lines shows what passes in one direction, in whole lines.
+// lines shows the messages of one direction, in whole lines.
 type lines struct {
 	c    *client
 	rest []byte
@@ -74,7 +74,7 @@ func (c *client) call(method string, params, result any) error {
 	answered := make(chan error, 1)
 	c.mu.Unlock()
 	c.conn.Ask(method, params, func(r json.RawMessage, err error) {
-		c.mu.Lock() // for the one who waits: what comes behind the answer is heard in the next call
+		c.mu.Lock() // for the waiting caller: messages after the answer are handled during the next call
 		raw = r
 		answered <- err
 	})
@@ -93,13 +93,12 @@ func (c *client) call(method string, params, result any) error {
 	return json.Unmarshal(raw, result)
 }
 
-// heard shows an update and answers a permission request. All other requests
-// are declined: this client declares no capabilities.
-func (c *client) heard(call *jsonrpc.Call) {
+// handle shows an update and answers a permission request. All other requests are declined: this client declares no capabilities.
+func (c *client) handle(call *jsonrpc.Call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx.Err() != nil {
-		return // the run is over
+		return // the run has ended
 	}
 	switch call.Method {
 	case "session/update":
@@ -108,7 +107,7 @@ func (c *client) heard(call *jsonrpc.Call) {
 			c.show.entry("?", string(call.Params))
 			break
 		}
-		c.turn.heard(u)
+		c.turn.addUpdate(u)
 		c.show.update(u)
 	case "session/request_permission":
 		var p permissionRequest
@@ -118,7 +117,7 @@ func (c *client) heard(call *jsonrpc.Call) {
 		}
 		tool := p.call()
 		option := c.allow.pick(p)
-		c.turn.asked(tool, option)
+		c.turn.addPermission(tool, option)
 		c.show.permission(tool, p.Options, option)
 		outcome := map[string]any{"outcome": "selected", "optionId": option.OptionID}
 		if option.OptionID == "" {

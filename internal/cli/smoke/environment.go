@@ -5,22 +5,20 @@ import (
 	"strings"
 )
 
-// commandFiles are the ends of the variables that name a CI job's files of commands: what
-// is written there sets the variables and the PATH of later steps, the outputs of this
-// one, and the page of the run. GitHub's runner and those that are made after it have them.
+// commandFiles are the suffixes of the variables that name a CI job's command files: their content sets the variables and the PATH of later
+// steps, the outputs of this one, and the summary page of the run. GitHub's runner and its imitations have them.
 var commandFiles = []string{"ENV", "PATH", "OUTPUT", "STATE", "STEP_SUMMARY"}
 
-// forges are how the variables of those runners begin.
+// forges are the prefixes of the variables of those runners.
 var forges = []string{"GITHUB_", "GITEA_", "FORGEJO_"}
 
-// jobVariables begin with what runners put there besides, without being told to: their own
-// tokens and addresses on GitHub, the tokens of the job on GitLab.
+// jobVariables are prefixes of further variables that runners set by themselves: tokens and addresses of GitHub's runner, the job's tokens
+// on GitLab.
 var jobVariables = []string{"ACTIONS_", "CI_JOB_TOKEN=", "CI_JOB_JWT", "CI_BUILD_TOKEN=", "CI_REPOSITORY_URL=", "CI_REGISTRY_PASSWORD=",
 	"CI_DEPENDENCY_PROXY_PASSWORD=", "CI_DEPLOY_PASSWORD="}
 
-// Environment is an environment without what would let droid, and what droid starts, speak
-// for the CI job: its files of commands and its tokens. What the author of a job puts into
-// the environment stays.
+// Environment returns an environment without what would let droid, and its child processes, act for the CI job: its command files and
+// tokens. Variables set by the author of a job stay.
 func Environment(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), ofTheJob)
 }

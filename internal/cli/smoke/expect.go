@@ -11,30 +11,29 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// maxExpected bounds what is read of a file, in bytes.
+// maxExpected is how much of a file is read, in bytes.
 const maxExpected = 64 << 20
 
-// Checked is an expectation and what came of it.
-type Checked struct {
-	File     string `json:"file,omitempty"`     // relative to the directory; without it the expectation is about the answer
-	Contains string `json:"contains,omitempty"` // the text that must be there
-	Schema   bool   `json:"schema,omitempty"`   // the answer must have the form of the prompt's schema
+// CheckedExpectation is an expectation and its result.
+type CheckedExpectation struct {
+	File     string `json:"file,omitempty"`     // relative to the directory; without it the expectation concerns the answer
+	Contains string `json:"contains,omitempty"` // the required text
+	Schema   bool   `json:"schema,omitempty"`   // the answer must match the prompt's schema
 	Met      bool   `json:"met"`
-	Found    string `json:"found,omitempty"` // what was found instead; nothing where the turn did not end
+	Found    string `json:"found,omitempty"` // what was found instead; empty if the turn did not end
 }
 
-// unchecked is an expectation whose turn has not ended.
-func (e Expectation) unchecked() Checked {
-	return Checked{File: e.Path, Contains: e.Contains, Schema: e.Schema}
+// unchecked returns an expectation whose turn has not ended.
+func (e Expectation) unchecked() CheckedExpectation {
+	return CheckedExpectation{File: e.Path, Contains: e.Contains, Schema: e.Schema}
 }
 
-// check looks whether an expectation is met by what a prompt came to and by the files of a
-// directory.
-func (e Expectation) check(p *PromptResult, dir string) Checked {
+// check checks an expectation against the result of a prompt and the files of a directory.
+func (e Expectation) check(p *PromptResult, dir string) CheckedExpectation {
 	c := e.unchecked()
 	switch answer := strings.TrimSpace(p.Answer); {
 	case e.Path != "":
-		c.Found = lookForFile(dir, e)
+		c.Found = checkFile(dir, e)
 	case e.Schema && p.Output != nil, !e.Schema && strings.Contains(p.Answer, e.Contains):
 	case answer == "":
 		c.Found = "no answer"
@@ -47,10 +46,10 @@ func (e Expectation) check(p *PromptResult, dir string) Checked {
 	return c
 }
 
-// maxQuoted is how much of an answer is quoted, in letters.
+// maxQuoted is how much of an answer is quoted, in characters.
 const maxQuoted = 200
 
-// quoteEnd quotes the end of an answer, which is where agents say what came of it.
+// quoteEnd quotes the end of an answer, where agents summarize their work.
 func quoteEnd(answer string) string {
 	if letters := []rune(answer); len(letters) > maxQuoted {
 		return fmt.Sprintf("…%q", string(letters[len(letters)-maxQuoted:]))
@@ -58,9 +57,9 @@ func quoteEnd(answer string) string {
 	return fmt.Sprintf("%q", answer)
 }
 
-// lookForFile returns "" if the file is as expected, else what there is. It does not
-// leave the directory, by symbolic links neither.
-func lookForFile(dir string, e Expectation) string {
+// checkFile returns "" if the file is as expected, otherwise what is there. It does not leave the directory, not even through symbolic
+// links.
+func checkFile(dir string, e Expectation) string {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err.Error()

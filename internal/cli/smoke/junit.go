@@ -10,9 +10,8 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// The elements of JUnit's XML as far as the servers of CI read them alike: Jenkins' schema
-// knows no other attributes, and GitLab shows the text of an element but no message. Each
-// prompt is a test case.
+// The elements of JUnit's XML as far as CI servers interpret them alike: Jenkins' schema has no other attributes, and GitLab shows the text
+// of an element but not its message. Each prompt is a test case.
 type (
 	testSuites struct {
 		XMLName xml.Name `xml:"testsuites"`
@@ -53,9 +52,8 @@ type (
 	}
 )
 
-// JUnit is the result as JUnit's XML. An expectation that is not met and a turn that
-// ended otherwise are failures, what kept a turn from ending is an error, and a
-// prompt that was not run is skipped.
+// JUnit returns the result as JUnit's XML. An expectation that is not met, and a turn that ended differently, are failures; what prevented
+// a turn from ending is an error; a prompt that was not run is skipped.
 func (r *Result) JUnit() ([]byte, error) {
 	suite := testSuite{counts: counts{Name: "droid-acp smoke", Tests: len(r.Prompts), Time: seconds(r.Seconds)},
 		Timestamp:  r.Started.UTC().Format(time.RFC3339),
@@ -76,7 +74,7 @@ func (r *Result) JUnit() ([]byte, error) {
 	return []byte(xml.Header + string(text) + "\n"), err
 }
 
-// beforeFailed is why a prompt was not run.
+// beforeFailed says why a prompt was not run.
 const beforeFailed = "a prompt before it failed"
 
 func (p *PromptResult) testCase(number int) testCase {
@@ -97,10 +95,10 @@ func (p *PromptResult) testCase(number int) testCase {
 
 func seconds(s float64) string { return fmt.Sprintf("%.3f", s) }
 
-// maxShort is how much of a text stands in a title, in letters.
+// maxShort is how much of a text is used in a title, in characters.
 const maxShort = 100
 
-// short is a text as a title.
+// short returns a text as a title.
 func short(text string) string {
 	line := []rune(visible.Line(strings.TrimSpace(text)))
 	if len(line) > maxShort {

@@ -40,8 +40,8 @@ type rule struct {
 // ends are the elements that say how a test case ended. It has one or none.
 var ends = []string{"failure", "error", "skipped"}
 
-// junitRules are what Jenkins' schema (junit-10.xsd of its xUnit plugin) says of the elements that
-// are written here. That schema allows children in any order; these have the order of Ant's.
+// junitRules are the rules of Jenkins' schema (junit-10.xsd of its xUnit plugin) for the elements written here. That schema allows children
+// in any order; these have the order of Ant's.
 var junitRules = map[string]rule{
 	"testsuites": {may: []string{"name", "time", "tests", "failures", "errors"}, children: []string{"testsuite"}},
 	"testsuite": {needs: []string{"name", "tests", "failures", "errors"}, children: []string{"properties", "testcase", "system-out", "system-err"},

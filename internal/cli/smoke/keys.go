@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Noncharacters of Unicode, which stand in the line being edited for what term.Terminal would act on, and what is shown
-// for them.
+// Noncharacters of Unicode that replace, in the edited line, characters that term.Terminal would act on, and what is shown for them.
 const (
 	lineBreak = '\ufdd0'
 	tab       = '\ufdd1'
@@ -21,18 +20,18 @@ var (
 	textFor  = strings.NewReplacer(string(lineBreak), "\n", string(tab), "\t")
 )
 
-// Keys that term.Terminal knows.
+// Keys that term.Terminal handles.
 const (
 	ctrlC, ctrlU   = 3, 21
 	enter, newline = '\r', '\n'
 	escape         = 0x1b
-	clearLine      = "\x05\x15" // to the end of the line, and delete what is before
+	clearLine      = "\x05\x15" // to the end of the line, and delete everything before
 	editingKeys    = "\x01\x02\x04\x05\x06\x08\x0b\x0c\x0e\x10\x14\x17\x7f"
 	pasteBegin     = "\x1b[200~"
 	pasteEnd       = "\x1b[201~"
 )
 
-// sequences are the escape sequences that term.Terminal knows, by what terminals send for them.
+// sequences maps what terminals send to the escape sequences that term.Terminal handles.
 var sequences = map[string]string{
 	"[A": "\x1b[A", "[B": "\x1b[B", "[C": "\x1b[C", "[D": "\x1b[D", "[H": "\x1b[H", "[F": "\x1b[F", "[3~": "\x1b[3~",
 	"OA": "\x1b[A", "OB": "\x1b[B", "OC": "\x1b[C", "OD": "\x1b[D", "OH": "\x1b[H", "OF": "\x1b[F",
@@ -41,33 +40,32 @@ var sequences = map[string]string{
 	"[200~": pasteBegin, "\r": string(lineBreak), "\n": string(lineBreak),
 }
 
-// lineOrigin is how a line was entered.
+// lineOrigin says how a line was entered.
 type lineOrigin struct {
-	typed bool // each of its keys came by itself; false for pasted text, whether or not the terminal marks it
-	asked *ask // what was being asked before the first key
+	typed    bool             // each of its keys arrived separately; false for pasted text, whether or not the terminal marks it
+	question *pendingQuestion // the current question before the first key
 }
 
-// keyReader reads a terminal in raw mode for a term.Terminal. It makes pasted text and Alt-Enter part of the line, and
-// keeps for each line how it was entered. Keys that term.Terminal does not know do nothing; it would take the next
-// ones for a part of them.
+// keyReader reads a terminal in raw mode for a term.Terminal. It makes pasted text and Alt-Enter part of the line, and records for each
+// line how it was entered. It drops keys that term.Terminal does not handle, which would treat the following keys as a part of them.
 type keyReader struct {
 	in        io.Reader
-	asked     func() *ask // what is shown as being asked now
-	interrupt func()      // is called for each Ctrl-C
-	other     func()      // is called for each other key
+	current   func() *pendingQuestion // the question that is shown now
+	interrupt func()                  // called for each Ctrl-C
+	other     func()                  // called for each other key
 
-	rest     []byte // the beginning of a key or a letter, of which more may come
-	out      []byte // not yet read
+	rest     []byte // an incomplete key or character
+	out      []byte // not yet returned
 	pasting  bool
 	returned bool // the last pasted character was a carriage return
 	begun    bool // a key of the line was read
 	line     lineOrigin
 
 	mu      sync.Mutex
-	entries []lineOrigin // of the lines that were ended
+	entries []lineOrigin // of the completed lines
 }
 
-// Read returns what term.Terminal is to act on.
+// Read returns input for term.Terminal.
 func (k *keyReader) Read(p []byte) (int, error) {
 	buf := make([]byte, 4<<10)
 	for len(k.out) == 0 {
@@ -82,7 +80,7 @@ func (k *keyReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// entered returns how the next line was entered that was ended.
+// entered returns how the next completed line was entered.
 func (k *keyReader) entered() (e lineOrigin) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -92,10 +90,10 @@ func (k *keyReader) entered() (e lineOrigin) {
 	return e
 }
 
-// take takes what one read of the terminal returned.
+// take handles the result of one read of the terminal.
 func (k *keyReader) take(read []byte) {
 	text := append(k.rest, read...)
-	if k.pasting && len(text) == 1 && text[0] == ctrlC { // pressed: the end of the paste did not come
+	if k.pasting && len(text) == 1 && text[0] == ctrlC { // a pressed key: the end of the paste is missing
 		k.pasting = false
 		k.out = append(k.out, pasteEnd...)
 	}
@@ -110,7 +108,7 @@ func (k *keyReader) take(read []byte) {
 		}
 		single = single && first && n == len(text)
 		if !k.begun {
-			k.begun, k.line = true, lineOrigin{typed: true, asked: k.asked()}
+			k.begun, k.line = true, lineOrigin{typed: true, question: k.current()}
 		}
 		k.line.typed = k.line.typed && single && !k.pasting
 		k.key(string(text[:n]))
@@ -119,7 +117,7 @@ func (k *keyReader) take(read []byte) {
 	k.rest = bytes.Clone(text)
 }
 
-// keyLength is the length of the first key of text, 0 if more of it may come.
+// keyLength returns the length of the first key in text, 0 if it may be incomplete.
 func keyLength(text []byte) int {
 	if text[0] != escape {
 		if !utf8.FullRune(text) {
@@ -134,7 +132,7 @@ func keyLength(text []byte) int {
 	case text[1] == 'O', text[1] == '[':
 		for i, b := range text[2:] {
 			switch {
-			case b < 0x20: // it breaks off
+			case b < 0x20: // the sequence is broken off
 				return i + 2
 			case b > 0x3f || text[1] == 'O': // ECMA-48, control sequences
 				return i + 3
@@ -147,7 +145,7 @@ func keyLength(text []byte) int {
 	return 1
 }
 
-// pastedLength is keyLength for pasted text, in which the mark of its end alone is a sequence.
+// pastedLength is keyLength for pasted text, in which only the mark of its end is a sequence.
 func pastedLength(text []byte) int {
 	switch {
 	case text[0] != escape:
@@ -160,7 +158,7 @@ func pastedLength(text []byte) int {
 	return 1
 }
 
-// key takes one key.
+// key handles one key.
 func (k *keyReader) key(key string) {
 	r, _ := utf8.DecodeRuneInString(key)
 	if k.pasting {
@@ -175,7 +173,7 @@ func (k *keyReader) key(key string) {
 	}
 	k.other()
 	switch {
-	case r == ctrlU: // of the whole line
+	case r == ctrlU: // deletes the whole line
 		k.out = append(k.out, clearLine...)
 		k.begun = false
 	case r == enter:
@@ -199,13 +197,13 @@ func (k *keyReader) key(key string) {
 	}
 }
 
-// pasted takes a key of pasted text, in which a control character does nothing.
+// pasted handles a key of pasted text, in which control characters do nothing.
 func (k *keyReader) pasted(key string, r rune) {
 	switch {
 	case key == pasteEnd:
 		k.pasting = false
 		k.out = append(k.out, pasteEnd...)
-	case r == newline && k.returned: // the line has ended
+	case r == newline && k.returned: // the line has ended already
 	case r == enter, r == newline:
 		k.put(lineBreak)
 	case r == '\t':
@@ -216,7 +214,7 @@ func (k *keyReader) pasted(key string, r rune) {
 	k.returned = r == enter
 }
 
-// put adds a character to the line, unless it is a control character. term.Terminal does not take U+FFFD.
+// put adds a character to the line, unless it is a control character. term.Terminal does not accept U+FFFD.
 func (k *keyReader) put(r rune) {
 	if r == utf8.RuneError {
 		r = '?'

@@ -13,19 +13,18 @@ import (
 	"unicode/utf8"
 )
 
-// Prompt is one prompt with what is expected of its turn.
+// Prompt is one prompt with the expectations of its turn.
 type Prompt struct {
 	Text   string
-	Schema json.RawMessage // that the answer must have the form of, nil for none
+	Schema json.RawMessage // that the answer must match, nil for none
 	Expect []Expectation
 }
 
-// Expectation is met or not when a turn has ended: by the answer, or by a file when
-// Path is not "".
+// Expectation is checked when a turn has ended: against the answer, or against a file if Path is not "".
 type Expectation struct {
-	Path     string // below the session's directory, with slashes
-	Contains string // what the answer or the file must contain; of a file "" is enough
-	Schema   bool   // the answer must have come in the form of the prompt's schema; nothing else is set
+	Path     string // relative to the session's directory, with slashes
+	Contains string // required text of the answer or the file; "" is enough for a file
+	Schema   bool   // the answer must match the prompt's schema; no other field is set
 }
 
 func (e Expectation) String() string {
@@ -48,7 +47,7 @@ func Answer(text string) (Expectation, error) {
 	return Expectation{Contains: text}, nil
 }
 
-// WithSchema has the answer to a prompt have the form of a JSON schema, which is the text of an object, and expects that.
+// WithSchema requires the answer to match a JSON schema, given as the text of an object, and adds that expectation.
 func (p *Prompt) WithSchema(text []byte) error {
 	var schema map[string]any
 	if err := json.Unmarshal(text, &schema); err != nil || schema == nil {
@@ -59,8 +58,7 @@ func (p *Prompt) WithSchema(text []byte) error {
 	return nil
 }
 
-// File expects a file. spec is its path below the session's directory, and after a
-// "=", if there is one, what it must contain.
+// File expects a file. spec is its path relative to the session's directory, optionally followed by "=" and the text that it must contain.
 func File(spec string) (Expectation, error) {
 	path, text, _ := strings.Cut(spec, "=")
 	path = filepath.ToSlash(path)
@@ -70,23 +68,21 @@ func File(spec string) (Expectation, error) {
 	return Expectation{Path: path, Contains: text}, nil
 }
 
-// separator parts two prompts of a file.
+// separator separates two prompts of a file.
 const separator = "---"
 
-// keys begin the lines that say what is expected of a prompt.
+// keys are the keys of lines with expectations.
 var keys = map[string]func(value string) (Expectation, error){"expect": Answer, "expect-file": File}
 
-// Lines of such a key, and lines of a wrong one, which begins with the word all the same.
+// Patterns of lines with such a key, and with an invalid key that begins with the word expect.
 var (
 	keyed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(expect|expect-file):[ \t]*(.*)$`) })
 	wrong = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(expect[\w-]*)[ \t]*[:=]`) })
 )
 
-// ParsePrompts reads a file of prompts. A line "---" stands between two of them. The
-// lines at a prompt's end that begin with "expect:" or "expect-file:" are its
-// expectations, as in the flags of these names. A key that begins so and is
-// another is an error, so that nothing is unchecked that was meant to be checked. A backslash before such a line
-// makes it a line of the prompt. Errors name the line.
+// ParsePrompts parses a file of prompts, which are separated by lines "---". Lines at the end of a prompt that begin with "expect:" or
+// "expect-file:" are its expectations, as in the flags of these names. Any other key that begins with expect is an error, so that no
+// intended check is missed. A backslash before such a line makes it part of the prompt. Errors name the line.
 func ParsePrompts(text string) ([]Prompt, error) {
 	if !utf8.ValidString(text) {
 		return nil, errors.New("it is no UTF-8 text")
@@ -109,7 +105,7 @@ func ParsePrompts(text string) ([]Prompt, error) {
 	return prompts, nil
 }
 
-// parsePrompt reads the lines of one prompt, of which the first has this number.
+// parsePrompt parses the lines of one prompt, the first of which has this number.
 func parsePrompt(lines []string, first int) (p Prompt, err error) {
 	end := len(lines)
 	for ; end > 0; end-- {

@@ -133,9 +133,9 @@ func TestExpectations(t *testing.T) {
 	e, err := Answer("hello")
 	require.NoError(t, err)
 	require.True(t, e.check(&PromptResult{Answer: "say hello there"}, dir).Met)
-	require.Equal(t, Checked{Contains: "hello", Found: `an answer without it: "Hello\n\u202e"`}, e.check(&PromptResult{Answer: "Hello\n\u202e \n"}, dir))
+	require.Equal(t, CheckedExpectation{Contains: "hello", Found: `an answer without it: "Hello\n\u202e"`}, e.check(&PromptResult{Answer: "Hello\n\u202e \n"}, dir))
 	require.Equal(t, `an answer without it: …"`+strings.Repeat("ü", 200)+`"`, e.check(&PromptResult{Answer: strings.Repeat("ü", 1000)}, dir).Found, "its end")
-	require.Equal(t, Checked{Contains: "hello", Found: "no answer"}, e.check(&PromptResult{Answer: " \n"}, dir))
+	require.Equal(t, CheckedExpectation{Contains: "hello", Found: "no answer"}, e.check(&PromptResult{Answer: " \n"}, dir))
 }
 
 // A symbolic link does not lead to a file outside.

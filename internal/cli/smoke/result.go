@@ -9,11 +9,10 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// Format is the version of the result's fields. A field that is added does not
-// change it.
+// Format is the version of the result's fields. Adding a field does not change it.
 const Format = 1
 
-// Result is what a run came to. Its fields are described in docs/ci.md.
+// Result is the result of a run. docs/ci.md describes its fields.
 type Result struct {
 	Format    int            `json:"format"`
 	Agent     Agent          `json:"agent"`
@@ -23,49 +22,49 @@ type Result struct {
 	Started   time.Time      `json:"started"`
 	Seconds   float64        `json:"seconds"`
 	Dir       string         `json:"cwd"`
-	SessionID string         `json:"sessionId,omitempty"` // without it no session was opened
+	SessionID string         `json:"sessionId,omitempty"` // empty if no session was opened
 	Totals    Totals         `json:"totals"`
 	Prompts   []PromptResult `json:"prompts"`
 }
 
-// Agent is the agent as it introduced itself.
+// Agent describes the agent as in its answer to initialize.
 type Agent struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// PromptResult is what one prompt came to.
+// PromptResult is the result of one prompt.
 type PromptResult struct {
-	Prompt     string   `json:"prompt"`
-	Outcome    Outcome  `json:"outcome"`
-	StopReason string   `json:"stopReason,omitempty"` // ACP's, when the turn ended without an error
-	Error      *Failure `json:"error,omitempty"`
-	Answer     string   `json:"answer"`
-	// Output is the answer in the form that the prompt's schema wants, nil without one.
-	Output       json.RawMessage `json:"structuredOutput,omitempty"`
-	Seconds      float64         `json:"seconds"`
-	ToolCalls    []ToolCall      `json:"toolCalls"`
-	Permissions  []Permission    `json:"permissions"`
-	Tokens       *Tokens         `json:"tokens,omitempty"` // where droid told
-	Expectations []Checked       `json:"expectations"`
+	Prompt     string       `json:"prompt"`
+	Outcome    Outcome      `json:"outcome"`
+	StopReason string       `json:"stopReason,omitempty"` // ACP's, if the turn ended without an error
+	Error      *PromptError `json:"error,omitempty"`
+	Answer     string       `json:"answer"`
+	// Output is the answer in the form of the prompt's schema, nil without one.
+	Output       json.RawMessage      `json:"structuredOutput,omitempty"`
+	Seconds      float64              `json:"seconds"`
+	ToolCalls    []ToolCall           `json:"toolCalls"`
+	Permissions  []Permission         `json:"permissions"`
+	Tokens       *Tokens              `json:"tokens,omitempty"` // if droid reported them
+	Expectations []CheckedExpectation `json:"expectations"`
 }
 
-// ToolCall is a tool call as it was known last.
+// ToolCall is the last known state of a tool call.
 type ToolCall struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
 	Kind   string `json:"kind,omitempty"`   // ACP's
-	Status string `json:"status,omitempty"` // ACP's; a call that failed or was refused is "failed"
+	Status string `json:"status,omitempty"` // ACP's; that of a failed or refused call is "failed"
 }
 
-// Permission is a request for permission and how it was answered.
+// Permission is a permission request and its answer.
 type Permission struct {
 	Title  string `json:"title"`
-	Answer string `json:"answer,omitempty"` // the name of the option
-	Kind   string `json:"kind"`             // the option's kind (ACP), "cancelled" when none fitted
+	Answer string `json:"answer,omitempty"` // the option's name
+	Kind   string `json:"kind"`             // the option's kind (ACP), "cancelled" if none fitted
 }
 
-// Tokens are what the turn of a prompt took. Those of the cache are not among Input.
+// Tokens is the usage of a prompt's turn. Input does not include the cache's tokens.
 type Tokens struct {
 	Total       int64 `json:"totalTokens"`
 	Input       int64 `json:"inputTokens"`
@@ -74,7 +73,7 @@ type Tokens struct {
 	CachedWrite int64 `json:"cachedWriteTokens,omitempty"`
 }
 
-// Totals count over all prompts.
+// Totals are sums over all prompts.
 type Totals struct {
 	Prompts         int     `json:"prompts"`
 	Passed          int     `json:"passed"`
@@ -86,10 +85,10 @@ type Totals struct {
 	ToolCallsFailed int     `json:"toolCallsFailed"`
 	Permissions     int     `json:"permissions"`
 	Allowed         int     `json:"permissionsAllowed"`
-	Tokens          *Tokens `json:"tokens,omitempty"` // of the prompts whose tokens are known
+	Tokens          *Tokens `json:"tokens,omitempty"` // of the prompts with known usage
 }
 
-// reason says why a prompt did not pass, "" if it did or was not run.
+// reason says why a prompt did not pass, "" if it passed or was not run.
 func (p *PromptResult) reason() string {
 	switch {
 	case p.Error != nil:
@@ -112,8 +111,7 @@ func (p *PromptResult) notMet() string {
 	return ""
 }
 
-// conclude sets what follows from the prompts. A turn that failed outweighs an
-// expectation that was not met.
+// conclude sets the fields that follow from the prompts. A failed turn outweighs an unmet expectation.
 func (r *Result) conclude() {
 	r.Format, r.Outcome = Format, Passed
 	for i := range r.Prompts {
@@ -170,13 +168,13 @@ func (t *Tokens) plus(o Tokens) *Tokens {
 	return &Tokens{t.Total + o.Total, t.Input + o.Input, t.Output + o.Output, t.CachedRead + o.CachedRead, t.CachedWrite + o.CachedWrite}
 }
 
-// JSON is the result as a file holds it.
+// JSON returns the result in the format of the file.
 func (r *Result) JSON() ([]byte, error) {
 	text, err := json.MarshalIndent(r, "", "  ")
 	return []byte(visible.JSONLine(string(text)) + "\n"), err
 }
 
-// summary shows what a run came to.
+// summary shows the result of a run.
 func (v *viewer) summary(r *Result) {
 	for i, line := range r.Summary() {
 		label, s := "", style("")
@@ -189,8 +187,7 @@ func (v *viewer) summary(r *Result) {
 	}
 }
 
-// Summary tells people what a run came to, in a few lines: the prompts, the work, and
-// why prompts did not pass.
+// Summary describes the result of a run in a few lines: the prompts, the work, and why prompts did not pass.
 func (r *Result) Summary() []string {
 	t := r.Totals
 	first := fmt.Sprintf("%s: %d passed, %d failed", count(t.Prompts, "prompt"), t.Passed, t.Failed)

@@ -14,8 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestExitCodes: each outcome of a run has a code of its own, and none has that of
-// wrong usage.
+// Each outcome of a run has its own exit code, and none has that of wrong usage.
 func TestExitCodes(t *testing.T) {
 	seen := map[int]Outcome{2: "usage"}
 	for _, o := range []Outcome{Passed, TurnFailed, NotInstalled, NotLoggedIn, ModelFailed, NotMet, TimedOut} {
@@ -59,7 +58,7 @@ func TestKindsOfTheAgent(t *testing.T) {
 		"droid_not_found": NotInstalled,
 		"droid_exited":    TurnFailed, "droid_crashed": TurnFailed, "droid_refused": TurnFailed, "droid_start_failed": TurnFailed,
 		"droid_failed": TurnFailed, "droid_too_old": TurnFailed, "droid_keeps_crashing": TurnFailed, "auto_compaction_ignored": TurnFailed,
-		"delete_failed": TurnFailed, "export_failed": TurnFailed, "list_failed": TurnFailed, "internal_error": TurnFailed,
+		"delete_failed": TurnFailed, "export_failed": TurnFailed, "list_failed": TurnFailed, "rewind_failed": TurnFailed, "rewind_unknown": TurnFailed, "internal_error": TurnFailed,
 		"login_declined": TurnFailed, "login_failed": TurnFailed, "login_timed_out": TurnFailed, "session_taken": TurnFailed, "server_gone": TurnFailed, "shutting_down": TurnFailed,
 		"cwd_refused": TurnFailed, "disk_silent": TurnFailed, "mode_lost": TurnFailed, "mode_not_set": TurnFailed, "project_not_trusted": TurnFailed,
 		"model_authentication_failed": ModelFailed, "model_usage_exhausted": ModelFailed, "model_rate_limited": ModelFailed,
@@ -92,9 +91,9 @@ func TestKindsOfTheAgent(t *testing.T) {
 func someResult() *Result {
 	r := &Result{Agent: Agent{"droid-acp", "1"}, Dir: "/w", Seconds: 3.5, Prompts: []PromptResult{
 		{Prompt: "a\nb", Outcome: Passed, StopReason: "end_turn", Answer: "<&>\x00\x1b[2K\u202e\xff", Seconds: 1.25},
-		{Prompt: "b", Outcome: NotMet, StopReason: "end_turn", Expectations: []Checked{{Contains: "x", Met: true}, {File: "f", Contains: "]]>", Found: "no such file"}}},
+		{Prompt: "b", Outcome: NotMet, StopReason: "end_turn", Expectations: []CheckedExpectation{{Contains: "x", Met: true}, {File: "f", Contains: "]]>", Found: "no such file"}}},
 		{Prompt: strings.Repeat("ü", 200), Outcome: TurnFailed, StopReason: "refusal"},
-		{Prompt: "c", Outcome: TimedOut, Error: &Failure{Message: "no end within 5m\n\x07"}},
+		{Prompt: "c", Outcome: TimedOut, Error: &PromptError{Message: "no end within 5m\n\x07"}},
 		{Prompt: "d", Outcome: NotRun},
 	}}
 	r.conclude()
@@ -129,9 +128,9 @@ func TestJUnit(t *testing.T) {
 	}
 	r := &Result{Agent: Agent{all.String(), all.String()}, Dir: all.String(), Seconds: 1234567.8912}
 	for _, text := range []string{all.String(), "\xff\xc0]]>&#0;", ""} {
-		r.Prompts = append(r.Prompts, PromptResult{Prompt: text, Answer: text, Outcome: Passed}, PromptResult{Prompt: text, Answer: text, Outcome: ModelFailed, Error: &Failure{Message: text}},
+		r.Prompts = append(r.Prompts, PromptResult{Prompt: text, Answer: text, Outcome: Passed}, PromptResult{Prompt: text, Answer: text, Outcome: ModelFailed, Error: &PromptError{Message: text}},
 			PromptResult{Prompt: text, Answer: text, Outcome: TurnFailed, StopReason: text}, PromptResult{Prompt: text, Outcome: NotRun},
-			PromptResult{Prompt: text, Answer: text, Outcome: NotMet, Expectations: []Checked{{Contains: text, Found: text}}})
+			PromptResult{Prompt: text, Answer: text, Outcome: NotMet, Expectations: []CheckedExpectation{{Contains: text, Found: text}}})
 	}
 	r.conclude()
 	text, err = r.JUnit()

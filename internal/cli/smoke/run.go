@@ -12,29 +12,28 @@ import (
 	"go.uber.org/zap"
 )
 
-// Options say what to run.
+// Options configure Run.
 type Options struct {
 	Prompts []Prompt
 	CWD     string // absolute
 	Mode    string // session mode to set first, "" for droid's own
-	Model   string // what the session's model must be, "" for any
-	Effort  string // what its reasoning effort must be, "" for any
+	Model   string // required model of the session, "" for any
+	Effort  string // its required reasoning effort, "" for any
 	Allow   Policy
 	JSON    bool        // show the raw protocol lines instead of the readable form
 	Colour  bool        // show the readable form in colours
-	Log     *zap.Logger // of the client's own mistakes; nil for none
+	Log     *zap.Logger // for errors of the client itself; may be nil
 }
 
-// Run has the agent behind in and out work on the prompts, one after the other in one
-// session, and shows the conversation on w. A turn that fails ends the run, as later
-// prompts build on it; an expectation that is not met does not. It returns when ctx
-// ends, provided that the agent then closes its output.
+// Run sends the prompts one after the other, in one session, to the agent connected to in and out, and shows the conversation on w. A
+// failed turn ends the run, since later prompts build on it; an unmet expectation does not. It returns when ctx ends, provided that the
+// agent then closes its output.
 func Run(ctx context.Context, in io.Reader, out, w io.Writer, o Options) *Result {
 	c := connect(in, out, w, o)
 	defer c.close()
 	r := &Result{Started: time.Now(), Dir: o.CWD, Prompts: make([]PromptResult, len(o.Prompts))}
 	for i, p := range o.Prompts {
-		r.Prompts[i] = PromptResult{Prompt: p.Text, Outcome: NotRun, ToolCalls: []ToolCall{}, Permissions: []Permission{}, Expectations: []Checked{}}
+		r.Prompts[i] = PromptResult{Prompt: p.Text, Outcome: NotRun, ToolCalls: []ToolCall{}, Permissions: []Permission{}, Expectations: []CheckedExpectation{}}
 		for _, e := range p.Expect {
 			r.Prompts[i].Expectations = append(r.Prompts[i].Expectations, e.unchecked())
 		}
@@ -95,8 +94,7 @@ type openedSession struct {
 	} `json:"configOptions"`
 }
 
-// check returns an error when droid ignored what was wanted of it, which the agent
-// tells in words alone.
+// check returns an error if droid ignored a requested option, which the agent reports only as text.
 func (s openedSession) check(id, want string) error {
 	if want == "" {
 		return nil
@@ -120,7 +118,7 @@ func (s openedSession) check(id, want string) error {
 	return fmt.Errorf("droid did not take the %s %q; the session offers none", id, want)
 }
 
-// endTurn is the stop reason of a turn that ended well (ACP v1).
+// endTurn is the stop reason of a turn that ended normally (ACP v1).
 const endTurn = "end_turn"
 
 // prompt runs prompt number i, and returns the error that ends the run.
@@ -146,7 +144,7 @@ func (c *client) prompt(ctx context.Context, r *Result, o Options, i int) error 
 		return err
 	}
 	if p.Tokens = done.Usage; ctx.Err() != nil && done.StopReason != endTurn {
-		p.fail(ctx, nil) // the agent cancelled the turn because of that
+		p.fail(ctx, nil) // the agent cancelled the turn for this reason
 		return context.Cause(ctx)
 	}
 	p.StopReason, p.Output, p.Outcome = done.StopReason, done.Meta.Own.StructuredOutput, Passed
@@ -165,10 +163,10 @@ func (c *client) prompt(ctx context.Context, r *Result, o Options, i int) error 
 	return nil
 }
 
-// fail sets the error that ended the prompt: the end of ctx, where that was the cause.
+// fail sets the error that ended the prompt: the end of ctx, if that was the cause.
 func (p *PromptResult) fail(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	p.Outcome, p.Error = outcomeOf(err), failureOf(err)
+	p.Outcome, p.Error = outcomeOf(err), promptErrorOf(err)
 }

@@ -120,7 +120,7 @@ func TestFailedTurnEndsTheRun(t *testing.T) {
 	require.Equal(t, "prompt 2: the turn ended with max_tokens", r.Reason)
 	require.Equal(t, []Outcome{NotMet, TurnFailed, NotRun}, []Outcome{r.Prompts[0].Outcome, r.Prompts[1].Outcome, r.Prompts[2].Outcome})
 	require.Contains(t, shown, "summary | 3 prompts: 0 passed, 2 failed, 1 not run; 0 of 2 expectations met\n")
-	require.Equal(t, []Checked{{File: "y"}}, r.Prompts[2].Expectations, "that one was not checked is not left out")
+	require.Equal(t, []CheckedExpectation{{File: "y"}}, r.Prompts[2].Expectations, "that one was not checked is not left out")
 }
 
 // TestModelNotTaken: a session that has another model than what was wanted is an

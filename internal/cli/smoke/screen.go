@@ -12,22 +12,22 @@ import (
 	"golang.org/x/text/width"
 )
 
-// A Terminal is one in raw mode, on which a line is edited below what is shown.
+// Terminal is a terminal in raw mode, on which a line is edited below the output.
 type Terminal struct {
 	Keys io.Reader
 	Size func() (width, height int)
 }
 
-// screen shows text on a terminal in rows, above the line that is edited. One goroutine reads lines; others may write.
+// screen shows text in rows on a terminal, above the edited line. One goroutine reads lines; others may write.
 type screen struct {
 	term          *term.Terminal
 	keys          *keyReader
 	size          func() (width, height int)
 	width, height int
-	row           []byte // has no end yet
+	row           []byte // an incomplete row
 }
 
-// newScreen begins to edit lines at t, which is shown on w.
+// newScreen starts editing lines of t, which is shown on w.
 func newScreen(t Terminal, w io.Writer, k *keyReader) *screen {
 	k.in = t.Keys
 	s := &screen{keys: k, size: t.Size}
@@ -48,7 +48,7 @@ func (d display) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// history keeps no numbers: an answer is typed.
+// history keeps no numbers, which answer questions.
 type history struct{ term.History }
 
 func (h history) Add(line string) {
@@ -57,13 +57,13 @@ func (h history) Add(line string) {
 	}
 }
 
-// numberIn is the number that a line is, if it is one.
+// numberIn returns the number that a line consists of, if it does.
 func numberIn(line string) (number int, ok bool) {
 	number, err := strconv.Atoi(line)
 	return number, err == nil && strconv.Itoa(number) == line
 }
 
-// Write shows rows once they have an end.
+// Write shows complete rows.
 func (s *screen) Write(p []byte) (int, error) {
 	s.row = append(s.row, p...)
 	end := bytes.LastIndexByte(s.row, '\n') + 1
@@ -76,27 +76,27 @@ func (s *screen) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// fit draws the line for a terminal that has another size now.
+// fit redraws the line if the terminal's size has changed.
 func (s *screen) fit() {
 	if w, h := s.size(); w > 0 && (w != s.width || h != s.height) {
 		s.width, s.height = w, h
-		_ = s.term.SetSize(w, h) // a terminal that is gone is noticed where its keys are read
+		_ = s.term.SetSize(w, h) // a terminal that is gone is noticed when its keys are read
 	}
 }
 
-// columns is how wide a row may be.
+// columns returns the maximum width of a row.
 func (s *screen) columns() int {
 	w, _ := s.size()
-	return w - 1 // in the last column terminals differ
+	return w - 1 // terminals differ in the last column
 }
 
-// mark shows what the next line is for, in front of it.
+// mark shows, before the next line, what that is for.
 func (s *screen) mark(text string) {
 	s.term.SetPrompt(text)
 	_, _ = s.term.Write(nil) // as in fit
 }
 
-// line waits for a line. The error is io.EOF where there are no more.
+// line waits for a line. At the end of input the error is io.EOF.
 func (s *screen) line() (line string, e lineOrigin, err error) {
 	line, err = s.term.ReadLine()
 	if err != nil && !errors.Is(err, term.ErrPasteIndicator) {
@@ -112,7 +112,7 @@ func (s *screen) close() {
 	_, _ = s.term.Write([]byte("\r\x1b[K")) // as in fit
 }
 
-// columnsOf is how many columns a character takes in a terminal, at this column.
+// columnsOf returns the number of columns of a character in a terminal, at this column.
 func columnsOf(r rune, column int) int {
 	switch {
 	case r == '\t':

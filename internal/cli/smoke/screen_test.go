@@ -148,7 +148,7 @@ func TestLines(t *testing.T) {
 				}
 			}()
 			w := &screenText{columns: 80}
-			s := newScreen(Terminal{in, w.size}, w, &keyReader{asked: func() *ask { return nil }, interrupt: func() {}, other: func() {}})
+			s := newScreen(Terminal{in, w.size}, w, &keyReader{current: func() *pendingQuestion { return nil }, interrupt: func() {}, other: func() {}})
 			line, how, err := s.line()
 			if row.name == "history" {
 				_, _, err = s.line()

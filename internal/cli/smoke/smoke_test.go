@@ -220,29 +220,29 @@ func TestFailures(t *testing.T) {
 	for name, tc := range map[string]struct {
 		script  func(a *agent)
 		outcome Outcome
-		says    Failure
+		says    PromptError
 	}{
 		"initialize fails": {func(a *agent) {
 			a.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"no"}}`, a.hear().ID)
-		}, TurnFailed, Failure{"initialize", -32603, "", "no"}},
+		}, TurnFailed, PromptError{"initialize", -32603, "", "no"}},
 		"session/new fails": {func(a *agent) {
 			a.say(`{"jsonrpc":"2.0","id":%s,"result":{}}`, a.hear().ID)
 			a.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"log in"}}`, a.hear().ID)
-		}, NotLoggedIn, Failure{"session/new", -32000, "", "log in"}},
+		}, NotLoggedIn, PromptError{"session/new", -32000, "", "log in"}},
 		"the prompt fails": {func(a *agent) {
 			p := a.opened("")
 			a.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"half"}}`)
 			a.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"429","data":{"kind":"model_rate_limited","details":"429\nwait"}}}`, p.ID)
-		}, ModelFailed, Failure{"session/prompt", -32603, "model_rate_limited", "429\nwait"}},
-		"the agent goes": {func(a *agent) { a.opened("") }, TurnFailed, Failure{Message: "waiting for the answer to session/prompt: the agent closed the connection"}},
+		}, ModelFailed, PromptError{"session/prompt", -32603, "model_rate_limited", "429\nwait"}},
+		"the agent goes": {func(a *agent) { a.opened("") }, TurnFailed, PromptError{Message: "waiting for the answer to session/prompt: the agent closed the connection"}},
 		"no JSON-RPC": {func(a *agent) {
 			a.hear()
 			a.say("Hello!")
-		}, TurnFailed, Failure{Message: "the agent wrote a line that is not JSON-RPC"}},
+		}, TurnFailed, PromptError{Message: "the agent wrote a line that is not JSON-RPC"}},
 		"unreadable permission request": {func(a *agent) {
 			a.opened("")
 			a.say(`{"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":[]}`)
-		}, TurnFailed, Failure{Message: "permission request: "}},
+		}, TurnFailed, PromptError{Message: "permission request: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, r := talk(t, Options{Prompts: one("go"), CWD: "/w"}, tc.script)

@@ -13,16 +13,15 @@ type update struct {
 	Meta struct {
 		Own struct {
 			Notice     bool
-			Client     string // who has sent this prompt
-			StopReason string // of the prompt of another client
+			Client     string // the sender of this prompt
+			StopReason string // of another client's prompt
 		} `json:"droid-acp"`
 	} `json:"_meta"`
 	CurrentModeID string      `json:"currentModeId"`
 	Entries       []planEntry `json:"entries"`
 }
 
-// toolUpdate is a tool call, an update of one, or the one of a permission request. Its
-// Content is that of a chunk where the update is one.
+// toolUpdate is a tool call, an update of one, or the one in a permission request. For a chunk, Content is the chunk's.
 type toolUpdate struct {
 	ToolCallID string   `json:"toolCallId"`
 	Title      string   `json:"title"`
@@ -48,10 +47,10 @@ type content struct {
 	} `json:"content"`
 }
 
-// contents are the items of a tool call's content, or the one block of a chunk.
+// contents are the items of a tool call's content, or the single block of a chunk.
 type contents []content
 
-// UnmarshalJSON reads a list, or an object as a list of one.
+// UnmarshalJSON decodes a list, or an object as a list of one.
 func (c *contents) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '{' {
 		*c = make(contents, 1)
@@ -60,7 +59,7 @@ func (c *contents) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]content)(c))
 }
 
-// text is the text of an item, "" for a diff and what has none.
+// text returns the text of an item, "" for a diff and other types.
 func (c content) text() string {
 	if c.Content != nil {
 		return c.Content.Text
@@ -83,14 +82,14 @@ func readUpdate(params json.RawMessage) (update, error) {
 	return p.Update, err
 }
 
-// heard notes what an update tells of the turn; there may be none.
-func (p *PromptResult) heard(u update) {
+// addUpdate records an update of the turn; p may be nil.
+func (p *PromptResult) addUpdate(u update) {
 	if p == nil {
 		return
 	}
 	switch u.SessionUpdate {
 	case "agent_message_chunk":
-		if !u.Meta.Own.Notice { // what droid-acp adds is no answer, and meets no expectation
+		if !u.Meta.Own.Notice { // text that droid-acp adds is not part of the answer
 			p.Answer += u.Content.text()
 		}
 	case "tool_call", "tool_call_update":
@@ -104,8 +103,8 @@ func (p *PromptResult) heard(u update) {
 	}
 }
 
-// asked notes a request for permission and its answer.
-func (p *PromptResult) asked(call toolUpdate, answer option) {
+// addPermission records a permission request and its answer.
+func (p *PromptResult) addPermission(call toolUpdate, answer option) {
 	if p != nil {
 		a := Permission{Title: call.Title, Answer: answer.Name, Kind: answer.Kind}
 		if answer.OptionID == "" {
@@ -115,8 +114,7 @@ func (p *PromptResult) asked(call toolUpdate, answer option) {
 	}
 }
 
-// permissionRequest is the params of session/request_permission as far as they
-// are shown or decided on.
+// permissionRequest is the params of session/request_permission as far as they are shown or decided on.
 type permissionRequest struct {
 	ToolCall json.RawMessage `json:"toolCall"`
 	Options  []option        `json:"options"`
@@ -128,8 +126,7 @@ type option struct {
 	Kind     string `json:"kind"`
 }
 
-// call is the tool call that is asked about. One that cannot be read is shown without
-// details.
+// call returns the tool call that is asked about. One that cannot be decoded is shown without details.
 func (p permissionRequest) call() (t toolUpdate) {
 	_ = json.Unmarshal(p.ToolCall, &t)
 	return t
@@ -138,13 +135,13 @@ func (p permissionRequest) call() (t toolUpdate) {
 // Policy answers permission requests.
 type Policy string
 
-// Policies. Refuse is what a missing or unknown policy means.
+// Policies. A missing or unknown policy means Refuse.
 const (
-	Refuse Policy = "refuse" // picks the option that rejects
-	Allow  Policy = "allow"  // picks the option that allows once
+	Refuse Policy = "refuse" // selects the option that rejects
+	Allow  Policy = "allow"  // selects the option that allows once
 )
 
-// Kinds of an answer: ACP's of options, and kindCancelled when no option fits.
+// Kinds of an answer: ACP's option kinds, and kindCancelled if no option fits.
 const (
 	kindAllowOnce    = "allow_once"
 	kindRejectOnce   = "reject_once"
@@ -152,7 +149,7 @@ const (
 	kindCancelled    = "cancelled"
 )
 
-// pick returns the option to answer with; one without an id cancels the request.
+// pick returns the option to answer with; one without an ID cancels the request.
 func (p Policy) pick(r permissionRequest) option {
 	prefer := []string{kindRejectOnce, kindRejectAlways}
 	if p == Allow {

@@ -19,7 +19,7 @@ func TestNoticesAreNoAnswer(t *testing.T) {
 	} {
 		u, err := readUpdate([]byte(params))
 		require.NoError(t, err)
-		result.heard(u)
+		result.addUpdate(u)
 		shown.update(u)
 	}
 	shown.end()

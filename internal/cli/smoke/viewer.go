@@ -11,35 +11,34 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// viewer shows a conversation: raw protocol lines, or text a person can read. What
-// others wrote comes out safe to show, and never at the margin, where this
-// program's own words stand.
+// viewer shows a conversation: raw protocol lines, or readable text. Text of others is made safe to show, and never starts at the margin,
+// where this program's own labels are.
 type viewer struct {
 	w      io.Writer
 	raw    bool
 	colour bool
-	block  string               // what is being printed: "agent", "thought", or "" at a line's beginning
-	calls  map[string]*callView // by id
+	block  string               // the kind of the current block: "agent", "thought", or "" at a line's beginning
+	calls  map[string]*callView // by ID
 
-	columns func() int // how wide a row may be; nil where rows are not broken here
-	column  int        // where the next character is shown, with columns
+	columns func() int // maximum width of a row; nil if rows are not wrapped here
+	column  int        // position of the next character, if columns is set
 }
 
-// callView is what is shown of a tool call.
+// callView is the shown state of a tool call.
 type callView struct {
 	title string
-	texts map[int]string  // those shown last, by their place in the content
-	diffs map[string]bool // those shown, by path and texts
+	texts map[int]string  // last shown texts, by index in the content
+	diffs map[string]bool // shown diffs, by path and texts
 }
 
 // line shows a protocol line in raw form.
 func (v *viewer) line(line []byte) {
 	if v.raw {
-		_, _ = io.WriteString(v.w, visible.JSONLine(string(line))) // a closed terminal is no reason to stop
+		_, _ = io.WriteString(v.w, visible.JSONLine(string(line))) // a closed terminal is not a reason to stop
 	}
 }
 
-// print shows text in a style, each line of it in its own so that margins are not.
+// print shows text in a style that is reset at the margins.
 func (v *viewer) print(s style, text string) {
 	if v.raw {
 		return
@@ -67,14 +66,14 @@ func (v *viewer) write(s style, text string) {
 	if s != "" && v.colour && text != "" {
 		text = string(s) + text + string(plain)
 	}
-	_, _ = io.WriteString(v.w, text) // a closed terminal is no reason to stop
+	_, _ = io.WriteString(v.w, text) // a closed terminal is not a reason to stop
 }
 
-// minBody is how many columns a row must have behind the margin for rows to be broken here.
+// minBody is the number of columns that must remain after the margin for rows to be wrapped here.
 const minBody = 10
 
-// fitting returns how many bytes of text the row has room for, up to a space where there is one. The rest begins a new row behind the
-// margin: it is never at the margin, where this program's own labels are.
+// fitting returns how many bytes of text fit on the row, up to a space if possible. The rest begins a new row after the margin, where only
+// this program's own labels are.
 func (v *viewer) fitting(text string) int {
 	if v.columns == nil || v.columns() < marginWidth+minBody {
 		return len(text)
@@ -92,16 +91,16 @@ func (v *viewer) fitting(text string) int {
 	return len(text)
 }
 
-// marginWidth is how wide a label is, with what is behind it.
+// marginWidth is the width of a label and the space after it.
 const marginWidth = 10
 
-// label begins a line of this program's own.
+// label begins a line of this program.
 func (v *viewer) label(label string) {
 	v.print(styles[label], fmt.Sprintf("%-7s", label))
 	v.print(faint, " | ")
 }
 
-// entry ends a running text block and prints one line of its own.
+// entry ends a running text block and prints one line.
 func (v *viewer) entry(label, text string) { v.styled(label, "", text) }
 
 func (v *viewer) styled(label string, s style, text string) {
@@ -143,7 +142,7 @@ func (v *viewer) prompt(text string) {
 // chunk continues a text block, or begins one.
 func (v *viewer) chunk(block, text string) {
 	if v.block != block {
-		if text = strings.TrimLeft(text, "\n"); text == "" { // it stands apart by its label
+		if text = strings.TrimLeft(text, "\n"); text == "" { // its label separates it from the text before
 			return
 		}
 		v.end()
@@ -182,7 +181,7 @@ func (v *viewer) update(u update) {
 	case "current_mode_update":
 		v.entry("mode", u.CurrentModeID)
 	case "session_info_update":
-		if u.Title != "" { // it may tell something else
+		if u.Title != "" { // the update may concern something else
 			v.entry("title", u.Title)
 		}
 		if u.Meta.Own.StopReason != "" {
@@ -191,7 +190,7 @@ func (v *viewer) update(u update) {
 	}
 }
 
-// call is what is known of a tool call, with the title that it has.
+// call returns the state of a tool call, with its current title.
 func (v *viewer) call(u toolUpdate) *callView {
 	if v.calls == nil {
 		v.calls = make(map[string]*callView)
@@ -205,8 +204,7 @@ func (v *viewer) call(u toolUpdate) *callView {
 	return c
 }
 
-// toolCall shows what is new about a call: its state, and of its content what was not
-// shown before.
+// toolCall shows what is new about a call: its state, and content that was not shown before.
 func (v *viewer) toolCall(u toolUpdate) {
 	c := v.call(u)
 	switch {
@@ -231,14 +229,13 @@ func (v *viewer) toolCall(u toolUpdate) {
 	}
 }
 
-// permission shows what was asked, whole, and what was answered.
+// permission shows a question with all details, and its answer.
 func (v *viewer) permission(call toolUpdate, options []option, answer option) {
 	v.asked(call, options, func(int) string { return "- " })
 	v.answered(answer)
 }
 
-// asked shows a question with the plan, command or change it is about, and each option behind
-// what mark returns for its number.
+// asked shows a question with its plan, command or change, and each option after the result of mark for its index.
 func (v *viewer) asked(call toolUpdate, options []option, mark func(i int) string) {
 	v.entry("ask", call.Title)
 	c := v.call(call)
@@ -268,7 +265,7 @@ func (v *viewer) plan(entries []planEntry) {
 }
 
 // checked shows an expectation and whether it was met.
-func (v *viewer) checked(e Expectation, c Checked) {
+func (v *viewer) checked(e Expectation, c CheckedExpectation) {
 	if c.Met {
 		v.styled("expect", green, e.String()+": yes")
 		return
@@ -276,11 +273,10 @@ func (v *viewer) checked(e Expectation, c Checked) {
 	v.styled("expect", red, e.String()+": no, "+c.Found)
 }
 
-// style is what is written before a text in colour: a sequence of ECMA-48, "Select
-// Graphic Rendition".
+// style is the sequence that is written before a coloured text (ECMA-48, "Select Graphic Rendition").
 type style string
 
-// Styles. plain ends the others.
+// Styles. plain resets the others.
 const (
 	plain  style = "\x1b[0m"
 	bold   style = "\x1b[1m"
@@ -291,8 +287,8 @@ const (
 	cyan   style = "\x1b[36m"
 )
 
-// Styles of the labels at the margin, of the text behind them, of the states of a
-// tool call, of the kinds of an answer, and of the lines of a diff.
+// Styles of the labels at the margin, of the text after them, of the states of a tool call, of the kinds of an answer, and of the lines of
+// a diff.
 var (
 	styles = map[string]style{"you": bold, "agent": cyan, "thought": faint, "tool": yellow, "ask": bold, "answer": bold,
 		"summary": bold, "expect": bold}
@@ -302,13 +298,12 @@ var (
 	diffStyle = map[udiff.LineKind]style{udiff.Hunk: cyan, udiff.Removed: red, udiff.Added: green, udiff.Remark: faint}
 )
 
-// key tells diffs of one tool call apart.
+// key identifies a diff of a tool call.
 func (c content) key() string {
 	return fmt.Sprintf("%q %q %q", c.Path, orEmpty(c.OldText), orEmpty(c.NewText))
 }
 
-// diff shows a change as a unified diff. Line ends of Windows are not shown where both
-// texts have no others.
+// diff shows a change as a unified diff. Windows line ends are not shown if both texts have no others.
 func (v *viewer) diff(c content) {
 	before, after := orEmpty(c.OldText), orEmpty(c.NewText)
 	if onlyCRLF(before) && onlyCRLF(after) {
@@ -321,12 +316,12 @@ func (v *viewer) diff(c content) {
 	}
 }
 
-// nameOr is the name of a side of a diff: that of no file where there is none.
+// nameOr returns the name of a side of a diff: that of no file if text is nil.
 func nameOr(text *string, path string) string {
 	if text == nil {
 		return "/dev/null"
 	}
-	return strings.ReplaceAll(path, "\n", `\n`) // a name makes no lines
+	return strings.ReplaceAll(path, "\n", `\n`) // a name must not break lines
 }
 
 func onlyCRLF(text string) bool { return strings.Count(text, "\n") == strings.Count(text, "\r\n") }

@@ -1,5 +1,5 @@
-// Package config finds droid's configuration files and decodes them. What their content means is decided by who reads
-// them: droid for its processes, layer for trust, rules for /permissions, and the doctor.
+// Package config finds droid's configuration files and decodes them; its main type is File. The callers interpret the content: package
+// droid for its processes, projectconfig for trust, rules for /permissions, and the doctor.
 package config
 
 import (
@@ -16,11 +16,10 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// MaxFile is how large a file may be that is read here, in bytes.
+// MaxFile is the maximum size of a file that is read, in bytes.
 const MaxFile = 4 << 20
 
-// Error says where in a settings file something is wrong, and what. Nothing of what
-// the file holds is in it.
+// Error says where in a settings file an error is, and which. It contains nothing of the file's content.
 type Error struct {
 	Line, Column int // from 1, in characters
 	What         string
@@ -33,19 +32,19 @@ func (e *Error) Error() string {
 // Names of configuration files in a directory .factory (0.99 to 0.225; droid before 0.215 does not read Hooks).
 const (
 	MCP           = "mcp.json"
-	LocalSettings = "settings.local.json" // wins over Settings; droid reads no hooks there
+	LocalSettings = "settings.local.json" // overrides Settings; droid reads no hooks from it
 	Settings      = "settings.json"
-	Hooks         = "hooks.json" // the lists of hooks by their events, as under "hooks" in Settings
+	Hooks         = "hooks.json" // the lists of hooks by event, as under "hooks" in Settings
 	NestedHooks   = "hooks/hooks.json"
 	OldModels     = "config.json"
 )
 
-// Names are all of them.
+// Names are all of these names.
 var Names = []string{MCP, LocalSettings, Settings, Hooks, NestedHooks, OldModels}
 
-// File is a configuration file, which need not exist.
+// File is a configuration file, which may not exist.
 type File struct {
-	Dir  string // that has the .factory
+	Dir  string // the directory with the .factory
 	Name string
 	Path string
 }
@@ -59,18 +58,18 @@ func inDirs(dirs, names []string) (found []File) {
 	return found
 }
 
-// OfUser returns the files with these names of the user whose directory is home.
-func OfUser(home string, names ...string) []File { return inDirs([]string{home}, names) }
+// UserFiles returns the files with these names of the user with the home directory home.
+func UserFiles(home string, names ...string) []File { return inDirs([]string{home}, names) }
 
-// OfProject returns the files with these names that droid reads for a session in cwd, the nearest directory first, and in
-// one directory in the order of names. What stands in home is the user's and no project's.
-func OfProject(cwd, home string, names ...string) []File {
+// ProjectFiles returns the files with these names that droid reads for a session in cwd, the nearest directory first, and in a directory in
+// the order of names. Files in home are the user's, not the project's.
+func ProjectFiles(cwd, home string, names ...string) []File {
 	home = files.RealPath(home)
 	return inDirs(slices.DeleteFunc(ProjectDirs(files.RealPath(cwd)), func(dir string) bool { return dir == home }), names)
 }
 
-// OfOrganization returns the paths at which an organization may have settings for the user (0.215, 0.225).
-func OfOrganization(home string) []string {
+// OrganizationFiles returns the paths at which an organization may have settings for the user (0.215, 0.225).
+func OrganizationFiles(home string) []string {
 	return []string{
 		filepath.Join(home, ".factory", "cache", "org-managed-settings.json"),
 		filepath.Join(home, ".factory", "org-managed-settings.cache.json"),
@@ -80,8 +79,8 @@ func OfOrganization(home string) []string {
 	}
 }
 
-// Decode decodes the file, which may have comments, and reports whether there is one. What cannot be decoded is an *Error.
-// Of a key that is there twice the last counts, as for droid.
+// Decode decodes the file, which may contain comments, and reports whether it exists. A decoding error is an *Error. Of duplicate keys the
+// last one counts, as in droid.
 func (f File) Decode(into any) (found bool, err error) {
 	data, err := f.read()
 	if data == nil {
@@ -91,7 +90,7 @@ func (f File) Decode(into any) (found bool, err error) {
 	return true, located(data, json.Unmarshal(data, into))
 }
 
-// read returns the text of the file, nil if there is none or it cannot be read.
+// read returns the text of the file, nil if it does not exist or cannot be read.
 func (f File) read() ([]byte, error) {
 	data, err := files.Read(f.Path, MaxFile)
 	if IsAbsent(err) {
@@ -100,13 +99,13 @@ func (f File) read() ([]byte, error) {
 	return data, err
 }
 
-// Hooks decodes the lists of hooks in the file by their events: those under "hooks" in Settings, else the whole file.
+// Hooks decodes the file's lists of hooks by event: those under "hooks" in Settings, otherwise the whole file.
 func (f File) Hooks() (byEvent map[string]json.RawMessage, err error) {
 	if f.Name != Settings {
 		_, err = f.Decode(&byEvent)
 		return byEvent, err
 	}
-	var settings map[string]json.RawMessage // of a struct any capitals would do
+	var settings map[string]json.RawMessage // not a struct: its fields would match in any case
 	if _, err = f.Decode(&settings); err != nil || settings["hooks"] == nil {
 		return nil, err
 	}
@@ -116,12 +115,12 @@ func (f File) Hooks() (byEvent map[string]json.RawMessage, err error) {
 	return byEvent, err
 }
 
-// IsAbsent reports whether an error says that there is no such file. Any other only says that it could not be looked at.
+// IsAbsent reports whether an error means that there is no such file. Any other error means that the file could not be checked.
 func IsAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// located says where an error of decoding data is.
+// located adds the position to an error of decoding data.
 func located(data []byte, err error) error {
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
@@ -147,7 +146,7 @@ func located(data []byte, err error) error {
 	return &Error{line, column, what}
 }
 
-// Position is the line and the column of a byte, in characters, both from 1.
+// Position returns the line and the column of a byte, in characters, both from 1.
 func Position(data []byte, offset int) (line, column int) {
 	before := data[:max(0, min(offset, len(data)))]
 	begin := bytes.LastIndexByte(before, '\n') + 1

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A worktree shares its repository's directory, and a submodule has its own; a directory
-// that only says so stands for itself.
+// A worktree shares its repository's directory, and a submodule has its own; a directory that only claims so stands for itself.
 func TestCommonGitDir(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

@@ -8,13 +8,12 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// ProjectDirs are the directories whose settings hold in a session in cwd, the nearest
-// first: cwd and its parents up to the root of its git repository, cwd alone where it is
-// in none (0.99 to 0.225). A .git of which nobody can say whether droid takes it for a
-// repository's is passed on the way up: then these may be more than droid reads.
+// ProjectDirs returns the directories whose settings apply to a session in cwd, the nearest first: cwd and its parents up to the root of
+// its git repository, cwd alone if it is in none (0.99 to 0.225). A .git that droid may or may not accept as a repository does not end the
+// search: the result may then have more directories than droid reads.
 func ProjectDirs(cwd string) []string {
 	var dirs []string
-	repository := 0 // how many of them are below some .git
+	repository := 0 // number of dirs below the highest .git so far
 	for dir := filepath.Clean(cwd); ; dir = filepath.Dir(dir) {
 		dirs = append(dirs, dir)
 		own := filepath.Join(dir, ".git")
@@ -30,7 +29,7 @@ func ProjectDirs(cwd string) []string {
 	}
 }
 
-// IsRepository reports whether a .git is, for anybody who looks, that of a repository.
+// IsRepository reports whether a .git is certainly that of a repository.
 func IsRepository(own string) bool {
 	if info, err := os.Stat(own); err == nil && !info.IsDir() {
 		target, ok := gitFile(own)
@@ -43,7 +42,7 @@ func IsRepository(own string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// gitFile is the directory that a .git names that is a file.
+// gitFile returns the directory that a .git file names.
 func gitFile(own string) (dir string, ok bool) {
 	line, err := files.Read(own, MaxFile)
 	if err != nil {
@@ -53,10 +52,10 @@ func gitFile(own string) (dir string, ok bool) {
 	return resolved(filepath.Dir(own), dir), ok
 }
 
-// CommonGitDir names the repository of a root: the .git that it shares with its worktrees.
-// A .git that is a file may name any directory, so it counts only where that directory
-// names the root, too, and is where git keeps such a one: as a worktree of that repository, or
-// as the repository of a submodule with this working tree. Else the root stands for itself. Without a repository it is a .git that does not exist.
+// CommonGitDir identifies the repository of a root: by the .git that it shares with its worktrees. A .git file may name any directory, so
+// it counts only if that directory names the root, too, and is where git keeps it: as a worktree of that repository, or as the repository
+// of a submodule with this working tree. Otherwise the root stands for itself. Without a repository the result is a .git that does not
+// exist.
 func CommonGitDir(root string) string {
 	own := filepath.Join(root, ".git")
 	dir, ok := gitFile(own)
@@ -65,7 +64,7 @@ func CommonGitDir(root string) string {
 	}
 	back, err := files.Read(filepath.Join(dir, "gitdir"), MaxFile)
 	if err != nil {
-		if resolved(dir, workTree(filepath.Join(dir, "config"))) == resolved(root, ".") {
+		if resolved(dir, coreWorkTree(filepath.Join(dir, "config"))) == resolved(root, ".") {
 			return dir
 		}
 		return own
@@ -78,9 +77,8 @@ func CommonGitDir(root string) string {
 	return own
 }
 
-// workTree is the core.worktree of a submodule's configuration, in the form in which git
-// itself writes it there; "" for none.
-func workTree(config string) string {
+// coreWorkTree returns core.worktree of a submodule's configuration, in the form in which git itself writes it; "" if there is none.
+func coreWorkTree(config string) string {
 	data, err := files.Read(config, MaxFile)
 	if err != nil {
 		return ""
@@ -98,7 +96,7 @@ func workTree(config string) string {
 	return found
 }
 
-// resolved is a path, which may be relative to dir, without links where it exists.
+// resolved returns a path, which may be relative to dir, with symbolic links resolved if it exists.
 func resolved(dir, path string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)

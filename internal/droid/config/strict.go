@@ -10,17 +10,15 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// mostNested is how deep objects and lists of a project's file may stand in one another.
-const mostNested = 32
+// maxNesting is the maximum nesting of objects and lists in a project's file.
+const maxNesting = 32
 
-// prototypes are names by which a reader in JavaScript changes what all objects have. droid's
-// takes "__proto__" so (0.99 to 0.225).
+// prototypes are names by which JavaScript code can change the properties of all objects. droid's parser interprets "__proto__" so (0.99 to
+// 0.225).
 var prototypes = []string{"__proto__", "constructor", "prototype"}
 
-// DecodeStrictly decodes a file that is one JSON object, with comments, and
-// refuses what droid may read otherwise than this program does: a key twice, a name of
-// prototypes, anything that is no plain JSON. The object is nil if there is no file; what is wrong
-// with the text is an *Error.
+// DecodeStrictly decodes a file that is one JSON object, with comments, and rejects whatever droid may interpret differently: a duplicate
+// key, a name in prototypes, anything but plain JSON. The object is nil if the file does not exist; an error in the text is an *Error.
 func (f File) DecodeStrictly() (map[string]any, error) {
 	data, err := f.read()
 	if data == nil {
@@ -50,8 +48,7 @@ func (f File) DecodeStrictly() (map[string]any, error) {
 	return object, nil
 }
 
-// strictReader reads the values of valid JSON token by token, since a map would hide a key
-// that is there twice.
+// strictReader reads the values of valid JSON token by token, since decoding into a map would hide duplicate keys.
 type strictReader struct {
 	*json.Decoder
 	data []byte
@@ -64,7 +61,7 @@ func at(data []byte, offset int, what string) *Error {
 	return &Error{line, column, what}
 }
 
-// value reads one value that stands in so many others.
+// value reads one value at a nesting depth.
 func (s strictReader) value(depth int) (any, error) {
 	token, err := s.Token()
 	if err != nil {
@@ -74,7 +71,7 @@ func (s strictReader) value(depth int) (any, error) {
 	switch {
 	case !ok:
 		return token, nil
-	case depth >= mostNested:
+	case depth >= maxNesting:
 		return nil, s.fault("this is nested too deep")
 	case open == '[':
 		list := []any{}
@@ -93,7 +90,7 @@ func (s strictReader) value(depth int) (any, error) {
 		if token, err = s.Token(); err != nil {
 			return nil, err
 		}
-		key, _ := token.(string) // the decoder takes nothing else
+		key, _ := token.(string) // the decoder accepts only strings
 		if _, twice := object[key]; twice {
 			return nil, s.fault(fmt.Sprintf("%.40q stands here twice", key))
 		}
@@ -108,9 +105,8 @@ func (s strictReader) value(depth int) (any, error) {
 	return object, err
 }
 
-// WithoutComments returns JSON with its comments ("//" to the end of the line, "/*" to
-// "*/") blanked out, as settings files of droid may have them. All else stays where it
-// is. A comment that does not end leaves its "/*" and is no JSON.
+// WithoutComments returns JSON with its comments ("//" to the end of the line, "/*" to "*/") replaced by blanks; droid's settings files may
+// contain them. Everything else keeps its position. A comment that does not end keeps its "/*" and is invalid JSON.
 func WithoutComments(data []byte) []byte {
 	out := bytes.Clone(data)
 	for i := 0; i < len(out); {
@@ -118,7 +114,7 @@ func WithoutComments(data []byte) []byte {
 		case out[i] == '"':
 			i = rawjson.SkipString(out, i)
 		case out[i] == '/' && i+1 < len(out) && (out[i+1] == '/' || out[i+1] == '*'):
-			end, ok := behindComment(out, i)
+			end, ok := commentEnd(out, i)
 			if !ok {
 				return out
 			}
@@ -134,8 +130,8 @@ func WithoutComments(data []byte) []byte {
 	return out
 }
 
-// behindComment returns where the comment that begins at i has ended, and whether it has.
-func behindComment(data []byte, i int) (end int, ok bool) {
+// commentEnd returns where the comment that begins at i ends, and whether it does.
+func commentEnd(data []byte, i int) (end int, ok bool) {
 	line := data[i+1] == '/'
 	for i += 2; i < len(data); i++ {
 		switch {

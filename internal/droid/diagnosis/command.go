@@ -10,8 +10,7 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// Program is this program as a word of a command that can be typed anywhere: its name where
-// the PATH has it, else its path.
+// Program returns this program as a word of a command that can be typed anywhere: its name if it is in the PATH, otherwise its path.
 var Program = sync.OnceValue(program)
 
 func program() string {
@@ -26,21 +25,20 @@ func program() string {
 			return "droid-acp"
 		}
 	}
-	return word(self)
+	return quoteWord(self)
 }
 
-// Command is a command of this program as it can be typed, in the quotes that mark commands
-// in the texts for people.
+// Command formats a command of this program as it can be typed, in the quotes that mark commands in texts for people.
 func Command(words ...string) string {
 	line := Program()
 	for _, w := range words {
-		line += " " + word(w)
+		line += " " + quoteWord(w)
 	}
 	return "`" + line + "`"
 }
 
-// word is a text as one word of the shell: a POSIX shell, or cmd.exe.
-func word(text string) string {
+// quoteWord quotes a text as one word of the shell: a POSIX shell, or cmd.exe.
+func quoteWord(text string) string {
 	switch {
 	case runtime.GOOS != "windows":
 		return paths.ShellQuote(text)

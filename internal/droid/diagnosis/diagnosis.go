@@ -1,6 +1,6 @@
-// Package diagnosis says in words what keeps a user from working with droid, and what to
-// do about it. The editor's errors, the commands doctor and login, and the exit codes of
-// smoke take both from here, so that a user reads the same words everywhere.
+// Package diagnosis explains to users what prevents them from working with droid, and what to do about it. Its main type is Problem. The
+// editor's errors (acperr), the commands doctor and login, and the exit codes of smoke all use it, so that users read the same words
+// everywhere.
 package diagnosis
 
 import (
@@ -9,21 +9,20 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// Kind is a stable word for what is wrong. An error of ACP with the code −32603 begins
-// with it.
+// Kind is a stable identifier of a problem. The data of an ACP error with the code −32603 has it.
 type Kind string
 
-// The kinds. Those that begin with "model_" are droid's own reasons for a failed turn
-// (0.225), found by the message for a droid that gives none.
+// Kinds of problems. Those that begin with "model_" are droid's own reasons for a failed turn (0.225), determined by the message for a
+// droid that gives none.
 const (
 	NotFound      Kind = "droid_not_found"    // there is no droid program
-	StartFailed   Kind = "droid_start_failed" // the system did not start it
-	Exited        Kind = "droid_exited"       // it ended while it started or opened a session
+	StartFailed   Kind = "droid_start_failed" // the system could not start it
+	Exited        Kind = "droid_exited"       // it ended during its start or while opening a session
 	Crashed       Kind = "droid_crashed"      // it ended later
 	KeepsCrashing Kind = "droid_keeps_crashing"
 	Refused       Kind = "droid_refused" // it refused what it was asked for
-	Failed        Kind = "droid_failed"  // it did not do it, for another reason
-	NotLoggedIn   Kind = "not_logged_in" // ACP has the code −32000 for this
+	Failed        Kind = "droid_failed"  // it failed for another reason
+	NotLoggedIn   Kind = "not_logged_in" // ACP has the code −32000 for it
 
 	ModelAuthentication Kind = "model_authentication_failed"
 	ModelExhausted      Kind = "model_usage_exhausted"
@@ -31,33 +30,33 @@ const (
 	ModelUnreachable    Kind = "model_provider_unreachable"
 	ModelUnavailable    Kind = "model_provider_unavailable"
 	ModelRejected       Kind = "model_request_rejected"
-	ProcessExit         Kind = "process_exit" // droid was ended while it worked
-	TurnFailed          Kind = "error"        // the model's call failed, and nobody said why
+	ProcessExit         Kind = "process_exit" // droid was ended during a turn
+	TurnFailed          Kind = "error"        // the call of the model failed, without a known reason
 
-	PromptRejected Kind = "prompt_rejected"               // droid did not begin with the prompt
-	NotPersisted   Kind = "completion_persistence_failed" // droid could not write the turn down
-	NoApprover     Kind = "no_approver_available"         // droid had nobody to ask for a permission
+	PromptRejected Kind = "prompt_rejected"               // droid did not start with the prompt
+	NotPersisted   Kind = "completion_persistence_failed" // droid could not store the turn
+	NoApprover     Kind = "no_approver_available"         // droid could not ask anybody for a permission
 	BadSchema      Kind = "structured_output_schema_invalid"
-	NotInForm      Kind = "structured_output_invalid" // the model did not answer in the form of the schema
+	NotInForm      Kind = "structured_output_invalid" // the model's answer does not match the schema
 	NoOutput       Kind = "structured_output_missing"
 )
 
 // CodeNotLoggedIn is ACP's "Authentication required".
 const CodeNotLoggedIn = -32000
 
-// Group says how far a user came. The exit codes of smoke tell these apart.
+// Group says how far a user got. The exit codes of smoke distinguish the groups.
 type Group string
 
-// The groups.
+// Groups of problems.
 const (
-	NotInstalled Group = "not installed" // droid is not there, or is no program for this system
+	NotInstalled Group = "not installed" // droid is missing, or not a program for this system
 	NotStarted   Group = "not started"
 	LoggedOut    Group = "not logged in"
 	ModelFailed  Group = "model failed"
-	OtherFailure Group = "failed" // all else, such as a crash in a turn
+	OtherFailure Group = "failed" // everything else, such as a crash during a turn
 )
 
-// GroupOf tells the group of an error of ACP by its code and the kind in its data.
+// GroupOf returns the group of an ACP error from its code and the kind in its data.
 func GroupOf(code int, kind string) Group {
 	if code == CodeNotLoggedIn {
 		return LoggedOut
@@ -68,7 +67,7 @@ func GroupOf(code int, kind string) Group {
 	return Kind(kind).Group()
 }
 
-// Group tells the group of a kind; of a word that is no kind it is OtherFailure.
+// Group returns the group of a kind; OtherFailure for an unknown kind.
 func (k Kind) Group() Group {
 	switch {
 	case k == NotFound:
@@ -79,60 +78,60 @@ func (k Kind) Group() Group {
 		return LoggedOut
 	case k == "model_refused" || k == "model_ignored": // a setting that droid did not change
 		return OtherFailure
-	case k == TurnFailed || strings.HasPrefix(string(k), "model_"): // a newer droid may have more reasons
+	case k == TurnFailed || strings.HasPrefix(string(k), "model_"): // a newer droid may have further reasons
 		return ModelFailed
 	}
 	return OtherFailure
 }
 
-// Trouble is something that is wrong.
-type Trouble struct {
+// Problem is something that is wrong.
+type Problem struct {
 	Kind   Kind
-	Cause  string // what is wrong, in whole sentences
-	Remedy string // what to do, in whole sentences; "" where there is nothing
+	Cause  string // in whole sentences
+	Remedy string // in whole sentences; "" if there is none
 }
 
-// Error is cause and remedy.
-func (t *Trouble) Error() string {
+// Error returns cause and remedy.
+func (t *Problem) Error() string {
 	if t.Remedy == "" {
 		return t.Cause
 	}
 	return t.Cause + " " + t.Remedy
 }
 
-// MoreWords end an error in an editor where the doctor finds out more.
-func MoreWords() string { return Command("doctor") + " in a terminal tells more." }
+// DoctorHint ends an error in an editor if the doctor finds out more.
+func DoctorHint() string { return Command("doctor") + " in a terminal tells more." }
 
-// Login says that droid is not logged in.
-func Login() *Trouble {
-	return &Trouble{NotLoggedIn, "droid is not logged in.", LogIn() + " A custom model in ~/.factory/settings.json needs no login."}
+// LoginRequired is the problem that droid is not logged in.
+func LoginRequired() *Problem {
+	return &Problem{NotLoggedIn, "droid is not logged in.", LoginRemedy() + " A custom model in ~/.factory/settings.json needs no login."}
 }
 
-// LogIn says how to log in: the one method that works beside every editor.
-func LogIn() string { return "Run " + Command("login") + " in a terminal." }
+// LoginRemedy says how to log in, by the one method that works with every editor.
+func LoginRemedy() string { return "Run " + Command("login") + " in a terminal." }
 
-// LoginMethods lists all methods. inEditor is whether the user's editor is known to offer a login.
+// LoginMethods lists all methods. inEditor says that the user's editor is known to offer a login.
 func LoginMethods(inEditor bool) string {
 	editors := ""
 	if inEditor {
 		editors = "- Or use the login that your editor offers for this agent.\n"
 	}
-	return "To log in to Factory:\n\n- " + LogIn() + "\n" + editors + "- Or set FACTORY_API_KEY where the editor starts this agent, and start the agent again.\n\nA custom model in ~/.factory/settings.json needs no login."
+	return "To log in to Factory:\n\n- " + LoginRemedy() + "\n" + editors + "- Or set FACTORY_API_KEY where the editor starts this agent, and start the agent again.\n\nA custom model in ~/.factory/settings.json needs no login."
 }
 
-// TooLargeRemedy says what to do when the model's server took a request for too large (413). droid compacts the
-// conversation by itself then, and asks once more (0.99 and 0.225, seen), so the same prompt would fail again.
+// TooLargeRemedy is for a request that the model's server rejected as too large (413). droid then compacts the conversation by itself, and
+// tries once more (0.99 and 0.225, observed), so the same prompt would fail again.
 const TooLargeRemedy = "The request is too large for the model's server, and droid could not make it small enough by compacting the conversation. " +
 	"Send a shorter prompt with fewer or smaller files and images, type /compact, or choose a model that takes more."
 
-// TooLongRemedy says what to do when the provider speaks of the length of the conversation.
+// TooLongRemedy is for an error of the provider about the length of the conversation.
 const TooLongRemedy = "The conversation may have grown too long for the model: type /compact, start a new session, or choose a model with a larger context window."
 
-// CustomModelRemedy says what to do when the provider of a custom model rejects each request.
+// CustomModelRemedy is for a custom model whose provider rejects each request.
 const CustomModelRemedy = "If this persists, check `provider`, `baseUrl` and `model` of this model under customModels in ~/.factory/settings.json."
 
-// Model says what to do when a turn failed for this reason, "" for an unknown one.
-func Model(reason string) string { return modelRemedies[Kind(reason)] }
+// ModelRemedy says what to do when a turn failed for this reason, "" for an unknown one.
+func ModelRemedy(reason string) string { return modelRemedies[Kind(reason)] }
 
 const notInForm = "The model did not answer in the form of the JSON schema, though droid asks it up to three times. " +
 	"Say in the prompt what the answer must have, make the schema simpler, or choose another model."

@@ -38,7 +38,7 @@ func TestMissing(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("USERPROFILE", os.Getenv("HOME"))
 	t.Setenv(droid.EnvDroid, "")
-	find := func(explicit string) *Trouble {
+	find := func(explicit string) *Problem {
 		_, err := droid.Find(explicit)
 		return Start(fmt.Errorf("starting: %w", err))
 	}
@@ -58,7 +58,7 @@ func TestMissing(t *testing.T) {
 }
 
 // start runs a program as droid and returns why it did not start.
-func start(t *testing.T, content string, mode fs.FileMode) *Trouble {
+func start(t *testing.T, content string, mode fs.FileMode) *Problem {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "droid")
 	require.NoError(t, os.WriteFile(file, []byte(content), mode))
@@ -108,7 +108,7 @@ func TestExit(t *testing.T) {
 	require.Contains(t, node.Remedy, "needs Node")
 	require.Contains(t, Start(&droid.ExitError{Code: -1, Signal: "SIGILL"}).Remedy, "older processors")
 	require.Contains(t, Start(&droid.ExitError{Code: 1}).Error(), "droid exited with code 1 before it said anything. Look whether")
-	require.Equal(t, "droid could not be started: no more processes. "+TryIt("droid"), Start(errors.New("no more processes")).Error())
+	require.Equal(t, "droid could not be started: no more processes. "+TryRemedy("droid"), Start(errors.New("no more processes")).Error())
 	home := NoHome(errors.New("$HOME is not defined"))
 	require.Same(t, home, Start(fmt.Errorf("x: %w", home)))
 	require.True(t, IsStart(home) && IsStart(&droid.NotFoundError{}) && IsStart(&fs.PathError{Op: "fork/exec"}))
@@ -116,7 +116,7 @@ func TestExit(t *testing.T) {
 	require.Equal(t, "droid could not be started: $HOME is not defined, and droid needs it. Set HOME to your home directory and start the agent again.", home.Error())
 }
 
-// A droid that says why it crashed has crashed for that, whichever signal ends it: Bun ends itself by SIGILL.
+// A crash whose reason droid prints is explained by that, whichever signal ends it: Bun ends itself by SIGILL.
 func TestCrash(t *testing.T) {
 	const crashed, lacks = "droid itself crashed (", "This processor lacks instructions"
 	oh := "oh no: Bun has crashed. This indicates a bug in Bun, not your code."
@@ -179,17 +179,17 @@ func TestGroups(t *testing.T) {
 	}
 	require.Equal(t, LoggedOut, GroupOf(CodeNotLoggedIn, ""))
 	require.Equal(t, OtherFailure, GroupOf(-32602, "model_rate_limited"))
-	require.Equal(t, LoggedOut, Login().Kind.Group())
+	require.Equal(t, LoggedOut, LoginRequired().Kind.Group())
 	require.Contains(t, LoginMethods(true), "your editor")
 	require.NotContains(t, LoginMethods(false), "your editor")
 	for _, kind := range kinds {
 		if strings.HasPrefix(string(kind), "model_") {
-			require.NotEmpty(t, Model(string(kind)), kind)
+			require.NotEmpty(t, ModelRemedy(string(kind)), kind)
 		}
 	}
 }
 
-// settings are what droid may refuse to change, or ignore, with the word in front of "_refused" and "_ignored".
+// settings are what droid may refuse to change, or ignore: the words before "_refused" and "_ignored".
 var settings = []string{"mode", "model", "reasoning_effort", "spec_mode_model", "spec_mode_effort", "auto_compaction"}
 
 // TestErrorsAreExplained: each word that an error of this program may have in data.kind stands in one row of
@@ -203,7 +203,7 @@ func TestErrorsAreExplained(t *testing.T) {
 	for _, setting := range settings {
 		words[setting+"_refused"], words[setting+"_ignored"] = true, true
 	}
-	named := regexp.MustCompile(`\bInternal(?:Error)?\("([a-z_]+)"|\bKind += "(far_[a-z_]+)"`)
+	named := regexp.MustCompile(`\bInternal(?:Error)?\("([a-z_]+)"|\bFailureKind += "(far_[a-z_]+)"`)
 	for _, wing := range []string{"cmd", "internal"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join(root, wing), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

@@ -13,9 +13,8 @@ import (
 	"droid-acp/internal/droid"
 )
 
-// Unusable says what to do where a file or a directory of the user's cannot be read or
-// written, "" where that is not known.
-func Unusable(path string, err error) string {
+// FileRemedy says what to do if a file or directory of the user cannot be read or written, "" if unknown.
+func FileRemedy(path string, err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "Make room on the disk, or have your quota raised."
@@ -29,17 +28,16 @@ func Unusable(path string, err error) string {
 		return "Give yourself full control of it, in its properties."
 	}
 	deep := ""
-	if i := strings.LastIndex(path, "/.factory/"); i >= 0 { // where one thing is another user's, more is: a `sudo droid` leaves many files
+	if i := strings.LastIndex(path, "/.factory/"); i >= 0 { // if one file belongs to another user, others do: a `sudo droid` leaves many files
 		path = path[:i+len("/.factory")]
 	}
 	if strings.Contains(path, "/.") {
 		deep = "-R "
 	}
-	return "Make it yours again: `sudo chown " + deep + `"$(id -u)" ` + word(path) + " && chmod " + deep + "u+rwX " + word(path) + "`."
+	return "Make it yours again: `sudo chown " + deep + `"$(id -u)" ` + quoteWord(path) + " && chmod " + deep + "u+rwX " + quoteWord(path) + "`."
 }
 
-// refusal is how droid tells of a file, for example "EACCES: permission denied, open
-// '/home/me/.factory/x'" (0.99 to 0.225).
+// refusal matches droid's error about a file, for example "EACCES: permission denied, open '/home/me/.factory/x'" (0.99 to 0.225).
 var refusal = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(EACCES|EPERM|ENOSPC|EDQUOT|EROFS|ENOTDIR): [^,]*, \w+(?: '([^']*)')?`)
 })
@@ -48,30 +46,29 @@ var codes = map[string]error{
 	"EACCES": syscall.EACCES, "EPERM": syscall.EPERM, "ENOSPC": syscall.ENOSPC, "EDQUOT": syscall.EDQUOT, "EROFS": syscall.EROFS, "ENOTDIR": syscall.ENOTDIR,
 }
 
-// Refusal is what droid said when it refused something, with what to do where it was a
-// file's fault.
+// Refusal returns droid's text of a refusal, with a remedy if a file caused it.
 func Refusal(said string) string {
 	said = strings.TrimSuffix(said, ".")
-	if remedy := fileRemedy(said); remedy != "" {
+	if remedy := remedyInText(said); remedy != "" {
 		return said + ". " + remedy
 	}
 	return said
 }
 
-// Ended is how droid ended, with what to do where it was a file's fault.
+// Ended says how droid ended, with a remedy if a file caused it.
 func Ended(err *droid.ExitError) string {
 	text := Sentence(err)
-	if remedy := fileRemedy(text); remedy != "" {
+	if remedy := remedyInText(text); remedy != "" {
 		text += " " + remedy
 	}
 	return text
 }
 
-// fileRemedy says what to do about the file of which droid tells, "" where it tells of none.
-func fileRemedy(said string) string {
+// remedyInText returns the remedy for the file in a text of droid, "" if there is none.
+func remedyInText(said string) string {
 	m := refusal().FindStringSubmatch(said)
 	if m == nil {
 		return ""
 	}
-	return Unusable(filepath.Clean(m[2]), codes[m[1]])
+	return FileRemedy(filepath.Clean(m[2]), codes[m[1]])
 }

@@ -14,10 +14,9 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// Start explains why there is no droid process. An error that is a *Trouble is returned
-// as it is.
-func Start(err error) *Trouble {
-	var known *Trouble
+// Start explains why there is no droid process. A *Problem is returned unchanged.
+func Start(err error) *Problem {
+	var known *Problem
 	var notFound *droid.NotFoundError
 	var exit *droid.ExitError
 	var file *fs.PathError
@@ -25,46 +24,45 @@ func Start(err error) *Trouble {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &notFound):
-		return missing(notFound)
+		return explainNotFound(notFound)
 	case errors.As(err, &exit):
 		return Exit(exit)
 	case errors.As(err, &file) && file.Op == "fork/exec":
-		if t := unfit(file); t != nil {
+		if t := wrongProgram(file); t != nil {
 			return t
 		}
 	}
-	return &Trouble{StartFailed, "droid could not be started: " + Sentence(err), TryIt("droid")}
+	return &Problem{StartFailed, "droid could not be started: " + Sentence(err), TryRemedy("droid")}
 }
 
-// TryIt says how to see whether a droid works.
-func TryIt(program string) string {
-	return "Look whether `" + word(program) + " --version` works in a terminal."
+// TryRemedy says how to check whether a droid works.
+func TryRemedy(program string) string {
+	return "Look whether `" + quoteWord(program) + " --version` works in a terminal."
 }
 
-// UpdateIt is the remedy for a droid that is too old. program is where it lies.
-func UpdateIt(program string) string {
-	return "Update droid, by `" + word(program) + " update` or as you installed it."
+// UpdateRemedy is the remedy for a droid that is too old. program is its path.
+func UpdateRemedy(program string) string {
+	return "Update droid, by `" + quoteWord(program) + " update` or as you installed it."
 }
 
-// missing explains that there is no droid program.
-func missing(err *droid.NotFoundError) *Trouble {
+// explainNotFound explains that there is no droid program.
+func explainNotFound(err *droid.NotFoundError) *Problem {
 	cause := Sentence(err)
-	install := InstallWords()
-	for _, place := range err.Looked {
+	install := installHint()
+	for _, place := range err.Searched {
 		switch place.Name {
 		case "--droid":
-			return &Trouble{NotFound, cause, "Correct the path behind --droid, or leave the flag out so that droid is looked for. " + install}
+			return &Problem{NotFound, cause, "Correct the path behind --droid, or leave the flag out so that droid is looked for. " + install}
 		case "$" + droid.EnvDroid:
-			return &Trouble{NotFound, cause, "Correct the path in " + droid.EnvDroid + ", or unset it so that droid is looked for. " + install}
+			return &Problem{NotFound, cause, "Correct the path in " + droid.EnvDroid + ", or unset it so that droid is looked for. " + install}
 		}
 	}
-	return &Trouble{NotFound, cause, install + " If it is installed, set " + droid.EnvDroid +
+	return &Problem{NotFound, cause, install + " If it is installed, set " + droid.EnvDroid +
 		" to its path and start the agent again: an editor that was started from the desktop may not have the PATH of your terminal."}
 }
 
-// InstallWords say how droid is installed on this system: by npm if that is there, else by Factory's own installer
-// (docs.factory.ai).
-func InstallWords() string {
+// installHint says how to install droid on this system: with npm if available, otherwise with Factory's installer (docs.factory.ai).
+func installHint() string {
 	command := "curl -fsSL https://app.factory.ai/cli | sh"
 	if _, err := subprocess.LookPath("npm"); err == nil {
 		command = "npm install -g droid"
@@ -74,9 +72,8 @@ func InstallWords() string {
 	return "Install Factory's droid with `" + command + "`."
 }
 
-// unfit explains why the system does not run a program that is there, nil if its file does
-// not tell.
-func unfit(err *fs.PathError) *Trouble {
+// wrongProgram explains why the system does not run an existing program, nil if its file does not show why.
+func wrongProgram(err *fs.PathError) *Problem {
 	program, inspectErr := droid.Inspect(err.Path)
 	if inspectErr != nil && !errors.Is(inspectErr, fs.ErrPermission) {
 		return nil
@@ -87,50 +84,49 @@ func unfit(err *fs.PathError) *Trouble {
 	at := "droid (" + err.Path + ")"
 	switch {
 	case errors.Is(err.Err, fs.ErrPermission):
-		return &Trouble{StartFailed, at + " may not be run: " + Sentence(err.Err),
-			"Make it executable with `chmod +x " + word(err.Path) + "`, and look whether it lies on a file system that forbids programs. Or install it anew. " + InstallWords()}
+		return &Problem{StartFailed, at + " may not be run: " + Sentence(err.Err),
+			"Make it executable with `chmod +x " + quoteWord(err.Path) + "`, and look whether it lies on a file system that forbids programs. Or install it anew. " + installHint()}
 	case errors.Is(err.Err, fs.ErrNotExist) && program.Interpreter != "":
-		return &Trouble{StartFailed, fmt.Sprintf("%s is a script for %q, which is not there.", at, program.Interpreter), "Install what the script needs, or install droid anew. " + InstallWords()}
+		return &Problem{StartFailed, fmt.Sprintf("%s is a script for %q, which is not there.", at, program.Interpreter), "Install what the script needs, or install droid anew. " + installHint()}
 	case errors.Is(err.Err, fs.ErrNotExist) && len(program.Systems) > 0:
-		return &Trouble{StartFailed, at + " is there, but the system library that loads it is not.",
+		return &Problem{StartFailed, at + " is there, but the system library that loads it is not.",
 			"droid for Linux wants glibc; Alpine Linux, for example, has another library. Run it on a system with glibc."}
 	}
 	return nil
 }
 
-// WrongSystem explains that a program is for another system than this one; nil when it
-// is not.
-func WrongSystem(p droid.Program) *Trouble {
+// WrongSystem explains that a program is for another system, nil if it is not.
+func WrongSystem(p droid.Program) *Problem {
 	if p.RunsOn(runtime.GOOS, runtime.GOARCH) {
 		return nil
 	}
-	return &Trouble{StartFailed, fmt.Sprintf("droid (%s) is a program for %s, and this system is %s/%s.", p.Path, strings.Join(p.Systems, " and "), runtime.GOOS, runtime.GOARCH),
-		"Install the droid for this system. " + InstallWords()}
+	return &Problem{StartFailed, fmt.Sprintf("droid (%s) is a program for %s, and this system is %s/%s.", p.Path, strings.Join(p.Systems, " and "), runtime.GOOS, runtime.GOARCH),
+		"Install the droid for this system. " + installHint()}
 }
 
-// noCommand is the exit code of a script whose program is not in PATH (POSIX).
+// noCommand is the exit code of a script whose program is not in the PATH (POSIX).
 const noCommand = 127
 
-// Exit explains that droid ended before it could be used.
-func Exit(err *droid.ExitError) *Trouble {
-	crash, file := crashOf(err), fileRemedy(err.Error())
+// Exit explains that droid exited before it could be used.
+func Exit(err *droid.ExitError) *Problem {
+	crash, file := crashOf(err), remedyInText(err.Error())
 	switch {
 	case err.Code == noCommand && !err.Started && strings.Contains(strings.Join(err.Stderr, "\n"), "node"):
-		return &Trouble{Exited, Sentence(err), "This droid is a script that needs Node. Put node into the PATH of the editor, or install droid as a program. " + InstallWords()}
+		return &Problem{Exited, Sentence(err), "This droid is a script that needs Node. Put node into the PATH of the editor, or install droid as a program. " + installHint()}
 	case strings.HasPrefix(crash, "Illegal instruction") || crash == "" && err.Signal == "SIGILL":
-		return &Trouble{Exited, Sentence(err), "This processor lacks instructions that this build of droid uses. npm has builds for older processors: " + InstallWords()}
+		return &Problem{Exited, Sentence(err), "This processor lacks instructions that this build of droid uses. npm has builds for older processors: " + installHint()}
 	case crash != "":
-		return &Trouble{Exited, Sentence(err), "droid itself crashed (" + crash + "). Try again; if it crashes again, a newer droid may help. " + UpdateIt(cmp.Or(err.Path, "droid"))}
+		return &Problem{Exited, Sentence(err), "droid itself crashed (" + crash + "). Try again; if it crashes again, a newer droid may help. " + UpdateRemedy(cmp.Or(err.Path, "droid"))}
 	case file != "":
-		return &Trouble{Exited, Sentence(err), file}
+		return &Problem{Exited, Sentence(err), file}
 	}
-	return &Trouble{Exited, Sentence(err), TryIt(cmp.Or(err.Path, "droid"))}
+	return &Problem{Exited, Sentence(err), TryRemedy(cmp.Or(err.Path, "droid"))}
 }
 
-// bunCrash is a line in which Bun, which droid is, says why it crashed, whereupon it ends itself: by SIGILL on amd64.
+// bunCrash matches a line in which Bun, droid's runtime, reports its crash, after which it ends itself: by SIGILL on amd64.
 var bunCrash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:panic(?:\([^)]*\))?|oh no): (.+?)\.?$`) })
 
-// crashOf is the reason that droid gave for a crash, "" for none.
+// crashOf returns the reason that droid gave for a crash, "" if none.
 func crashOf(err *droid.ExitError) string {
 	if said := bunCrash().FindStringSubmatch(strings.Join(err.Stderr, "\n")); said != nil {
 		return said[1]
@@ -138,21 +134,19 @@ func crashOf(err *droid.ExitError) string {
 	return ""
 }
 
-// IsStart reports whether an error says why there is no droid process, and not what one
-// did.
+// IsStart reports whether an error says why there is no droid process, as opposed to what a process did.
 func IsStart(err error) bool {
 	file, ok := errors.AsType[*fs.PathError](err)
-	return errors.As(err, new(*Trouble)) || errors.As(err, new(*droid.NotFoundError)) || ok && file.Op == "fork/exec"
+	return errors.As(err, new(*Problem)) || errors.As(err, new(*droid.NotFoundError)) || ok && file.Op == "fork/exec"
 }
 
-// NoHome says that the home directory is not known: droid would end without saying why
-// (0.99 to 0.225).
-func NoHome(err error) *Trouble {
-	return &Trouble{StartFailed, "droid could not be started: " + strings.TrimSuffix(err.Error(), ".") + ", and droid needs it.",
+// NoHome explains that the home directory is unknown: droid would exit without saying why (0.99 to 0.225).
+func NoHome(err error) *Problem {
+	return &Problem{StartFailed, "droid could not be started: " + strings.TrimSuffix(err.Error(), ".") + ", and droid needs it.",
 		"Set HOME to your home directory and start the agent again."}
 }
 
-// Sentence is the text of an error with a full stop.
+// Sentence returns the text of an error with a full stop.
 func Sentence(err error) string {
 	text := err.Error()
 	if !strings.HasSuffix(text, ".") {

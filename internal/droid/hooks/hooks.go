@@ -1,15 +1,11 @@
-// Package hooks is the channel between a hook program, which droid starts through a
-// shell for each tool call, and the running agent that wants to hear of the call.
+// Package hooks connects a hook program, which droid starts through a shell for each tool call, with the running agent, which wants to know
+// of the call. Its main types are Listener, which the adapter opens once, and Handler.
 //
-// The program is this very executable (Run). It sends what droid tells it to the
-// agent's socket, waits for the answer and gives it to droid. Whatever goes wrong, it
-// prints nothing and ends with 0: then droid works as if there were no hook. It never
-// decides a permission.
+// The program is this executable (Run). It sends droid's request to the agent's socket, waits for the answer and prints it for droid. On
+// any error it prints nothing and exits with 0: droid then works as if there were no hook. It never decides a permission.
 //
-// Each side says one JSON object, at most maxMessage bytes. Both check that the other
-// belongs to the same user. Any process of this user can send a request, commands that
-// the model runs among them: a handler must not do more for it than droid's own tool
-// call would have got.
+// Each side sends one JSON object of at most maxMessage bytes. Both check that the other side belongs to the same user. Any process of this
+// user can send a request, including commands that the model runs: a handler must not do more for it than droid's own tool call could do.
 package hooks
 
 import (
@@ -25,43 +21,38 @@ import (
 )
 
 const (
-	// maxMessage is the most bytes of a request and of an answer. A request holds the
-	// whole text of a file that droid creates.
+	// maxMessage is the maximum size of a request and of an answer, in bytes. A request contains the whole text of a file that droid
+	// creates.
 	maxMessage = 16 << 20
-	// patience is how long a program may take to send its request, and to take the answer.
-	patience = 2 * time.Second
-	// maxConnections is how many programs are served at once. Others wait until one
-	// of these has its answer.
+	// ioTimeout is how long a program may take to send its request, and to read the answer.
+	ioTimeout = 2 * time.Second
+	// maxConnections is how many programs are served at once. Others wait until one of these has its answer.
 	maxConnections = 64
-	// runLimit is how long the program takes at most, whatever it waits for.
+	// runLimit is how long the program runs at most.
 	runLimit = 15 * time.Second
 )
 
-// Request is what a hook's program was told by droid on its stdin (0.99 to 0.225).
-// droid gives a hook no id of the tool call.
+// Request is what droid sent to the hook program on stdin (0.99 to 0.225). droid sends a hook no ID of the tool call.
 type Request struct {
 	Event     string          `json:"event"`           // hook_event_name: "PreToolUse", "PostToolUse"
-	SessionID string          `json:"session"`         // session_id; a subagent has one of its own
+	SessionID string          `json:"session"`         // session_id; a subagent has its own
 	Tool      string          `json:"tool"`            // tool_name
-	Input     json.RawMessage `json:"input,omitempty"` // tool_input: JSON, nil where droid gives none
+	Input     json.RawMessage `json:"input,omitempty"` // tool_input: JSON, nil if droid sends none
 }
 
-// Answer is what the hook says to droid. The zero Answer is nothing.
+// Answer is the hook's output for droid. The zero Answer is no output.
 type Answer struct {
-	// UpdatedInput is the input that droid runs the tool with in place of its own
-	// (after PreToolUse, 0.99 to 0.225). It decides no permission.
+	// UpdatedInput replaces the tool's input (after PreToolUse, 0.99 to 0.225). It decides no permission.
 	UpdatedInput json.RawMessage `json:"updatedInput,omitempty"`
-	// Context is a text that the model reads behind the tool's result (after
-	// PostToolUse, 0.99 to 0.225).
+	// Context is a text that the model reads after the tool's result (after PostToolUse, 0.99 to 0.225).
 	Context string `json:"context,omitempty"`
 }
 
-// Handler answers one request. It runs in a goroutine of its own, many at once. Its
-// ctx ends when nobody waits for the answer any more (the program was killed, or has
-// waited 15 s) and when the Listener is closed.
+// Handler answers one request. It runs in its own goroutine, many at once. ctx is cancelled when the answer is no longer awaited (the
+// program was killed, or has waited 15 s) and when the Listener is closed.
 type Handler func(ctx context.Context, r Request) Answer
 
-// readMessage reads one JSON object into v. What follows it is not read to its end.
+// readMessage reads one JSON object into v. It does not read what follows it.
 func readMessage(from io.Reader, v any) error {
 	err := json.NewDecoder(io.LimitReader(from, maxMessage)).Decode(v)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -70,7 +61,7 @@ func readMessage(from io.Reader, v any) error {
 	return err
 }
 
-// readRequest reads the request that a program sends.
+// readRequest reads a program's request.
 func readRequest(from io.Reader) (Request, error) {
 	var r Request
 	if err := readMessage(from, &r); err != nil {
@@ -82,8 +73,7 @@ func readRequest(from io.Reader) (Request, error) {
 	return r, nil
 }
 
-// encode is v as a message. No line end follows: the other side reads to the object's
-// end, and everything behind it would count as said too much.
+// encode returns v as a message. No line end follows: the other side reads to the object's end, and treats any byte after it as an error.
 func encode(v any) ([]byte, error) {
 	line, err := rawjson.MarshalLine(v)
 	data := bytes.TrimSuffix(line, []byte("\n"))

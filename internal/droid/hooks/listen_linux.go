@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// listen opens a socket that has no file: nothing is left of it when we are killed.
+// listen opens a socket without a file: nothing remains if this process is killed.
 func listen() (*net.UnixListener, func(), error) {
 	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: "@droid-acp-" + rand.Text(), Net: "unix"})
 	if err != nil {
@@ -16,6 +16,5 @@ func listen() (*net.UnixListener, func(), error) {
 	return socket, func() {}, nil
 }
 
-// programPath is our own program. This path works also when an upgrade has put another
-// file in its place.
+// programPath returns the path of this program. It is valid even after an upgrade has replaced the file.
 func programPath() (string, error) { return fmt.Sprintf("/proc/%d/exe", os.Getpid()), nil }

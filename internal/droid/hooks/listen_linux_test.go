@@ -16,8 +16,8 @@ import (
 
 const nobody = 65534
 
-// asNobody runs f on a thread of its own that belongs to another user.
-func asNobody(t *testing.T, f func()) {
+// asOtherUser runs f on a thread that belongs to another user.
+func asOtherUser(t *testing.T, f func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be another user")
@@ -41,16 +41,16 @@ func asNobody(t *testing.T, f func()) {
 
 func TestAnotherUserIsRefused(t *testing.T) {
 	asked := 0
-	l := start(t, long, func(context.Context, Request) Answer { asked++; return Answer{Context: "secret"} })
+	l := start(t, patience, func(context.Context, Request) Answer { asked++; return Answer{Context: "secret"} })
 	var got []byte
 	var err error
-	asNobody(t, func() {
+	asOtherUser(t, func() {
 		var conn net.Conn
 		if conn, err = net.Dial("unix", l.address()); err != nil {
 			return
 		}
 		defer conn.Close()
-		_ = conn.SetDeadline(time.Now().Add(long))
+		_ = conn.SetDeadline(time.Now().Add(patience))
 		_, _ = conn.Write([]byte(`{"event":"E","tool":"T"}`)) // it may be closed already
 		got, _ = io.ReadAll(conn)
 	})
@@ -60,11 +60,11 @@ func TestAnotherUserIsRefused(t *testing.T) {
 	require.Equal(t, 1, asked, "the same request by this user is answered")
 }
 
-// Who is another user and has taken the agent's address hears nothing.
+// Another user's process at the agent's address gets nothing.
 func TestAgentOfAnotherUser(t *testing.T) {
 	var socket *net.UnixListener
 	var err error
-	asNobody(t, func() { socket, _, err = listen() })
+	asOtherUser(t, func() { socket, _, err = listen() })
 	require.NoError(t, err)
 	defer socket.Close()
 	heard := make(chan []byte, 1)
@@ -75,7 +75,7 @@ func TestAgentOfAnotherUser(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		_ = conn.SetDeadline(time.Now().Add(long))
+		_ = conn.SetDeadline(time.Now().Add(patience))
 		data, _ := io.ReadAll(conn)
 		heard <- data
 	}()
@@ -84,7 +84,7 @@ func TestAgentOfAnotherUser(t *testing.T) {
 }
 
 func TestSocketHasNoFile(t *testing.T) {
-	a, b := start(t, long, echo), start(t, long, echo)
+	a, b := start(t, patience, echo), start(t, patience, echo)
 	require.Regexp(t, `^@droid-acp-[A-Z2-7]{26}$`, a.address())
 	require.NotEqual(t, a.address(), b.address())
 	require.True(t, strings.HasSuffix(a.Command(), " droid-acp-files-hook "+a.address()+" 2>/dev/null || :"), a.Command())

@@ -16,28 +16,27 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// acceptPause is how long the listener waits after a connection could not be accepted,
-// since what is missing then (file descriptors, memory) is not there at once.
+// acceptPause is how long the listener waits after a failed accept, since missing resources (file descriptors, memory) do not return at
+// once.
 const acceptPause = 50 * time.Millisecond
 
-// Listener takes the requests of hook programs.
+// Listener answers the requests of hook programs.
 type Listener struct {
 	socket  *net.UnixListener
-	remove  func() // what the socket leaves behind
+	remove  func() // removes what the socket leaves on disk
 	command string
 	handle  Handler
 	log     *zap.Logger
-	limit   time.Duration // for a program to send its request, and to take the answer
+	ioLimit time.Duration // for a program to send its request, and to read the answer
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
-	slots  chan struct{}  // one in it for each connection
+	slots  chan struct{}  // one element for each connection
 	work   sync.WaitGroup // the loop and all connections
 }
 
-// Listen opens the socket and answers requests with h. It fails on systems where hooks
-// were never tried (Windows among them), and where the socket or the path of this
-// program cannot be had.
+// Listen opens the socket and answers requests with h. It fails on systems where hooks are untested (such as Windows), and if the socket or
+// the path of this program is not available.
 func Listen(h Handler, log *zap.Logger) (*Listener, error) {
 	program, err := programPath()
 	if err != nil {
@@ -47,11 +46,11 @@ func Listen(h Handler, log *zap.Logger) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return serve(socket, remove, program, patience, h, log), nil
+	return serve(socket, remove, program, ioTimeout, h, log), nil
 }
 
 func serve(socket *net.UnixListener, remove func(), program string, limit time.Duration, h Handler, log *zap.Logger) *Listener {
-	l := &Listener{socket: socket, remove: remove, handle: h, log: log, limit: limit, slots: make(chan struct{}, maxConnections)}
+	l := &Listener{socket: socket, remove: remove, handle: h, log: log, ioLimit: limit, slots: make(chan struct{}, maxConnections)}
 	l.command = commandLine(program, socket.Addr().String())
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.work.Go(func() {
@@ -60,28 +59,27 @@ func serve(socket *net.UnixListener, remove func(), program string, limit time.D
 	return l
 }
 
-// commandLine is what droid's "sh -c" gets. A program that cannot be started, because
-// the agent is gone, is no matter of droid's or the model's: without the end, droid
-// would put the shell's complaint before the tool's result.
+// commandLine returns the text for droid's "sh -c". If the program cannot be started, because the agent has exited, neither droid nor the
+// model should notice: without the suffix, droid would put the shell's error message before the tool's result.
 func commandLine(program, address string) string {
 	return paths.ShellQuote(program) + " " + stream.OwnHook + " " + paths.ShellQuote(address) + " 2>/dev/null || :"
 }
 
-// Command is the shell command line for droid's settings. It works as long as the
-// Listener is open; afterwards it does nothing and ends well.
+// Command returns the shell command line for droid's settings. It works while the Listener is open; afterwards it does nothing, and
+// succeeds.
 func (l *Listener) Command() string { return l.command }
 
-// Close takes no new requests, cancels the handlers and returns when all have ended;
-// what they answer is still sent. It may be called again, but by no handler.
+// Close accepts no more requests, cancels the handlers and returns when all have ended; their answers are still sent. It may be called
+// again, but not by a handler.
 func (l *Listener) Close() {
 	l.cancel()
-	_ = l.socket.Close() // the loop ends either way
+	_ = l.socket.Close() // the loop ends in any case
 	l.work.Wait()
 	l.remove()
 }
 
-// accept serves connections until the Listener is closed. It takes one only when there
-// is a slot for it, so that a program that comes late waits instead of being refused.
+// accept serves connections until the Listener is closed. It accepts one only when there is a slot for it, so that further programs wait
+// instead of being refused.
 func (l *Listener) accept() {
 	for {
 		select {
@@ -95,7 +93,7 @@ func (l *Listener) accept() {
 			if l.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			l.log.Warn("a hook's connection could not be accepted; droid goes on without us", zap.Error(err))
+			l.log.Warn("cannot accept a hook's connection; droid continues without it", zap.Error(err))
 			select {
 			case <-time.After(acceptPause):
 			case <-l.ctx.Done():
@@ -109,17 +107,16 @@ func (l *Listener) accept() {
 	}
 }
 
-// serveOne reads a request, has it answered and sends the answer. A connection that
-// does not keep to this is closed.
+// serveOne reads a request, calls the handler and sends the answer. It closes a connection that violates the protocol.
 func (l *Listener) serveOne(conn *net.UnixConn) {
 	defer conn.Close()
 	if _, err := subprocess.CheckPeer(conn); err != nil {
-		l.log.Warn("a connection to the hooks' socket was refused", zap.Error(err))
+		l.log.Warn("refused a connection to the hooks' socket", zap.Error(err))
 		return
 	}
 	r, err := l.receive(conn)
 	if err != nil {
-		l.log.Info("a hook's request was not understood", zap.Error(err))
+		l.log.Info("invalid request of a hook", zap.Error(err))
 		return
 	}
 	a, waits := l.answer(conn, r)
@@ -128,18 +125,18 @@ func (l *Listener) serveOne(conn *net.UnixConn) {
 	}
 	data, err := encode(a)
 	if err != nil {
-		l.log.Error("an answer to a hook cannot be sent", zap.String("tool", r.Tool), zap.Error(err))
+		l.log.Error("cannot encode the answer to a hook", zap.String("tool", r.Tool), zap.Error(err))
 		data = []byte("{}")
 	}
-	_ = conn.SetWriteDeadline(time.Now().Add(l.limit)) // where it fails, so does the write
+	_ = conn.SetWriteDeadline(time.Now().Add(l.ioLimit)) // if it fails, so does the write
 	if _, err = conn.Write(data); err != nil {
-		l.log.Info("a hook did not take its answer", zap.String("tool", r.Tool), zap.Error(err))
+		l.log.Info("a hook did not read its answer", zap.String("tool", r.Tool), zap.Error(err))
 	}
 }
 
-// receive reads the request, for as long as the limit and the Listener allow.
+// receive reads the request, until the limit or the end of the Listener.
 func (l *Listener) receive(conn *net.UnixConn) (Request, error) {
-	if err := conn.SetReadDeadline(time.Now().Add(l.limit)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(l.ioLimit)); err != nil {
 		return Request{}, err
 	}
 	stop := context.AfterFunc(l.ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
@@ -150,13 +147,13 @@ func (l *Listener) receive(conn *net.UnixConn) (Request, error) {
 	return r, err
 }
 
-// answer runs the handler. waits is false when the program is gone meanwhile, or says
-// more than its request: both end the handler's context.
+// answer runs the handler. waits is false if the program has exited in the meantime, or has sent more than its request: both cancel the
+// handler's context.
 func (l *Listener) answer(conn *net.UnixConn, r Request) (a Answer, waits bool) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()
 	gone := make(chan bool, 1)
-	_ = conn.SetReadDeadline(time.Time{}) // where it fails, the program counts as gone
+	_ = conn.SetReadDeadline(time.Time{}) // if it fails, the program counts as exited
 	go func() {
 		_, err := conn.Read(make([]byte, 1))
 		ended := errors.Is(err, os.ErrDeadlineExceeded) // by us, below
@@ -170,7 +167,7 @@ func (l *Listener) answer(conn *net.UnixConn, r Request) (a Answer, waits bool) 
 	return a, !<-gone
 }
 
-// guarded runs the handler. One that panics has nothing to say.
+// guarded runs the handler. After a panic the answer is empty.
 func (l *Listener) guarded(ctx context.Context, r Request) (a Answer) {
 	defer func() {
 		if p := recover(); p != nil {

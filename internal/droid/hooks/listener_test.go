@@ -25,8 +25,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// long is what a test allows for what should take milliseconds.
-const long = time.Minute
+// patience is how long a test waits for what should take milliseconds.
+const patience = time.Minute
 
 func start(t *testing.T, limit time.Duration, h Handler) *Listener {
 	t.Helper()
@@ -39,7 +39,7 @@ func start(t *testing.T, limit time.Duration, h Handler) *Listener {
 
 func (l *Listener) address() string { return l.socket.Addr().String() }
 
-// stdin is what droid tells a hook.
+// stdin returns droid's input to a hook.
 func stdin(event, tool, input string) string {
 	return fmt.Sprintf(`{"session_id":"s","cwd":"/","hook_event_name":%q,"tool_name":%q,"tool_input":%s,"tool_response":{"x":1}}`, event, tool, input)
 }
@@ -47,7 +47,7 @@ func stdin(event, tool, input string) string {
 // program runs the hook program in this process.
 func program(address, in string) string {
 	var out bytes.Buffer
-	runWithin(long, []string{address}, strings.NewReader(in), &out) // the race detector on a busy machine takes more than Run has
+	runTimeout(patience, []string{address}, strings.NewReader(in), &out) // the race detector on a busy machine takes more than Run has
 	return out.String()
 }
 
@@ -56,7 +56,7 @@ func dial(t *testing.T, l *Listener) *net.UnixConn {
 	conn, err := net.Dial("unix", l.address())
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
-	require.NoError(t, conn.SetDeadline(time.Now().Add(long)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
 	return conn.(*net.UnixConn)
 }
 
@@ -65,7 +65,7 @@ func echo(_ context.Context, r Request) Answer { return Answer{UpdatedInput: r.I
 func TestRoundTrip(t *testing.T) {
 	var asked Request
 	var answer Answer
-	l := start(t, long, func(ctx context.Context, r Request) Answer {
+	l := start(t, patience, func(ctx context.Context, r Request) Answer {
 		asked = r
 		return answer
 	})
@@ -90,7 +90,7 @@ func TestRoundTrip(t *testing.T) {
 
 // A file of HTML of nearly the size that is allowed arrives.
 func TestLargeInput(t *testing.T) {
-	l := start(t, long, echo)
+	l := start(t, patience, echo)
 	input := `"` + strings.Repeat("<p>", (maxMessage-1000)/3) + `"`
 	require.Equal(t, `{"hookSpecificOutput":{"hookEventName":"E","updatedInput":`+input+`,"additionalContext":"Create"}}`,
 		program(l.address(), stdin("E", "Create", input)))
@@ -102,7 +102,7 @@ func TestManyAtOnce(t *testing.T) {
 	var now, most atomic.Int32
 	full := make(chan struct{})
 	isFull := sync.OnceFunc(func() { close(full) }) // it may become full again, when some have gone
-	l := start(t, long, func(ctx context.Context, r Request) Answer {
+	l := start(t, patience, func(ctx context.Context, r Request) Answer {
 		defer now.Add(-1)
 		n := now.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
@@ -163,7 +163,7 @@ func TestSocketInDirectory(t *testing.T) {
 	t.Setenv("TMPDIR", tmp)
 	socket, remove, err := listenInDir()
 	require.NoError(t, err)
-	l := serve(socket, remove, "/bin/false", long, echo, zap.NewNop())
+	l := serve(socket, remove, "/bin/false", patience, echo, zap.NewNop())
 	info, err := os.Stat(filepath.Dir(l.address()))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
@@ -183,7 +183,7 @@ func TestSocketInDirectory(t *testing.T) {
 }
 
 func TestProgramSaysNothing(t *testing.T) {
-	l := start(t, long, echo)
+	l := start(t, patience, echo)
 	in := stdin("E", "T", "{}")
 	for name, args := range map[string][]string{
 		"no address": nil, "two": {l.address(), "x"}, "gone": {"@droid-acp-gone"}, "empty": {""}, "a file": {"/bin/sh"}, "no file": {"/no/such"},
@@ -206,7 +206,7 @@ type panics struct{}
 func (panics) Read([]byte) (int, error)  { panic("read") }
 func (panics) Write([]byte) (int, error) { panic("write") }
 
-// An agent that says what is no answer.
+// An agent that sends an invalid answer.
 func TestProgramDoubtsTheAgent(t *testing.T) {
 	for _, says := range []string{"", "garbage", `{"context":"x"`, `{"context":1}`, `[]`, "null", `{"context":"` + strings.Repeat("x", maxMessage)} {
 		socket, remove, err := listen()
@@ -230,19 +230,19 @@ func TestProgramDoubtsTheAgent(t *testing.T) {
 
 func TestProgramDoesNotWaitForEver(t *testing.T) {
 	cancelled := make(chan struct{})
-	l := start(t, long, func(ctx context.Context, r Request) Answer {
+	l := start(t, patience, func(ctx context.Context, r Request) Answer {
 		<-ctx.Done()
 		close(cancelled)
 		return Answer{Context: "too late"}
 	})
 	var out bytes.Buffer
-	runWithin(100*time.Millisecond, []string{l.address()}, strings.NewReader(stdin("E", "T", "{}")), &out)
+	runTimeout(100*time.Millisecond, []string{l.address()}, strings.NewReader(stdin("E", "T", "{}")), &out)
 	<-cancelled
 	l.Close()
 	require.Empty(t, out.String())
 
 	silent, end := io.Pipe()
-	runWithin(time.Millisecond, []string{l.address()}, silent, &out)
+	runTimeout(time.Millisecond, []string{l.address()}, silent, &out)
 	end.Close()
 	require.Empty(t, out.String())
 }
@@ -284,7 +284,7 @@ func TestProgramGone(t *testing.T) {
 		"says more": func(c *net.UnixConn) error { _, err := c.Write([]byte("x")); return err },
 	} {
 		began, ended := make(chan struct{}), make(chan struct{})
-		l := start(t, long, func(ctx context.Context, r Request) Answer {
+		l := start(t, patience, func(ctx context.Context, r Request) Answer {
 			close(began)
 			<-ctx.Done()
 			close(ended)
@@ -321,7 +321,7 @@ func TestAnswerNotTaken(t *testing.T) {
 func TestCloseWhileHandlersRun(t *testing.T) {
 	began, leave := make(chan struct{}), make(chan struct{})
 	var ended atomic.Bool
-	l := start(t, long, func(ctx context.Context, r Request) Answer {
+	l := start(t, patience, func(ctx context.Context, r Request) Answer {
 		close(began)
 		<-ctx.Done()
 		<-leave
@@ -352,7 +352,7 @@ func TestPanicInHandler(t *testing.T) {
 	core, logs := observer.New(zapcore.ErrorLevel)
 	socket, remove, err := listen()
 	require.NoError(t, err)
-	l := serve(socket, remove, "/bin/false", long, func(_ context.Context, r Request) Answer {
+	l := serve(socket, remove, "/bin/false", patience, func(_ context.Context, r Request) Answer {
 		if r.Tool == "bad" {
 			panic(errors.New("oops"))
 		}

@@ -11,15 +11,14 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// Run is the hook program. args is the agent's address, as Listener.Command has it.
-// Whatever is wrong, it prints nothing and returns: droid then goes on as if there
-// were no hook. It returns after 15 s at the latest. Then it may leave a goroutine that
-// still reads stdin or writes stdout, so the process is to end.
+// Run is the hook program. args is the agent's address, as in Listener.Command. On any error it prints nothing and returns: droid then
+// continues as if there were no hook. It returns within 15 s, and may leave a goroutine that still reads stdin or writes stdout, so the
+// process must exit.
 func Run(args []string, stdin io.Reader, stdout io.Writer) {
-	runWithin(runLimit, args, stdin, stdout)
+	runTimeout(runLimit, args, stdin, stdout)
 }
 
-func runWithin(limit time.Duration, args []string, stdin io.Reader, stdout io.Writer) {
+func runTimeout(limit time.Duration, args []string, stdin io.Reader, stdout io.Writer) {
 	if len(args) != 1 {
 		return
 	}
@@ -28,9 +27,9 @@ func runWithin(limit time.Duration, args []string, stdin io.Reader, stdout io.Wr
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() { _ = recover() }() // nothing is printed, and droid goes on
+		defer func() { _ = recover() }() // nothing is printed, and droid continues
 		if out, err := hook(ctx, args[0], stdin); err == nil && ctx.Err() == nil {
-			_, _ = stdout.Write(out) // droid may be gone
+			_, _ = stdout.Write(out) // droid may have exited
 		}
 	}()
 	select {
@@ -39,7 +38,7 @@ func runWithin(limit time.Duration, args []string, stdin io.Reader, stdout io.Wr
 	}
 }
 
-// hook is one call of droid's: what the program prints.
+// hook handles one call of droid and returns what the program prints.
 func hook(ctx context.Context, address string, stdin io.Reader) ([]byte, error) {
 	r, err := readStdin(stdin)
 	if err != nil {
@@ -55,7 +54,7 @@ func hook(ctx context.Context, address string, stdin io.Reader) ([]byte, error) 
 	return output(r.Event, a)
 }
 
-// ask sends the request to the agent and waits for its answer.
+// ask sends the request to the agent and waits for the answer.
 func ask(ctx context.Context, address string, r Request) (Answer, error) {
 	data, err := encode(r)
 	if err != nil {
@@ -82,8 +81,8 @@ func ask(ctx context.Context, address string, r Request) (Answer, error) {
 	return a, readMessage(conn, &a)
 }
 
-// output is the answer as droid reads it from a hook (0.99 to 0.225). There is never a
-// permissionDecision in it: droid asks or does not ask as it would without us.
+// output returns the answer in droid's format for hooks (0.99 to 0.225). It never contains a permissionDecision: droid asks or does not ask
+// as it would without the hook.
 func output(event string, a Answer) ([]byte, error) {
 	if len(a.UpdatedInput) == 0 && a.Context == "" {
 		return nil, errors.New("the agent has nothing to say")

@@ -6,13 +6,12 @@ import (
 	"io"
 )
 
-// maxStdin is the most bytes that droid may tell a hook: what a Request holds, and tool_response,
-// which may have a file, its lines and what differs. The program takes three times as much memory
-// as it is told, for the quarter of a second that 16 MB take.
+// maxStdin is the maximum size of droid's input to a hook: the content of a Request, and tool_response, which may contain a file, its lines
+// and a diff. The program uses three times as much memory, for the quarter of a second that 16 MB take.
 const maxStdin = 4 * maxMessage
 
-// readStdin reads what droid tells a hook: one JSON object. Its fields have names in snake_case, and
-// before 0.215 also in camelCase. It does not wait for the end of stdin, only for that of the object.
+// readStdin reads droid's input to a hook: one JSON object. Its fields have names in snake_case, and before 0.215 also in camelCase. It
+// waits for the end of the object, not of stdin.
 func readStdin(stdin io.Reader) (Request, error) {
 	var told struct {
 		Event        string          `json:"hook_event_name"`

@@ -10,11 +10,10 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// maxLine is how long a line of droid's may be, in bytes. Longer ones are dropped.
+// maxLine is the maximum length of a line of droid, in bytes. Longer lines are dropped.
 const maxLine = 256 << 10
 
-// safe makes a value safe to show: who is told or asked something by droid need not see to
-// that.
+// safe makes a value safe to show, so that the Listener need not do it.
 func safe(value json.RawMessage) json.RawMessage {
 	if value == nil {
 		return nil
@@ -22,40 +21,40 @@ func safe(value json.RawMessage) json.RawMessage {
 	return visible.JSONStrings(value)
 }
 
-// answer is droid's answer to a request of ours.
-type answer struct {
+// loginAnswer is droid's answer to a request.
+type loginAnswer struct {
 	result json.RawMessage
 	err    error
 }
 
-// errNoOutcome is why a response is no answer.
+// errNoOutcome is the error of a response with neither result nor error.
 var errNoOutcome = errors.New("droid answered with neither a result nor an error")
 
 // newAnswer makes an answer safe to show.
-func newAnswer(result json.RawMessage, err error) answer {
+func newAnswer(result json.RawMessage, err error) loginAnswer {
 	var refused *Error
 	if !errors.As(err, &refused) {
-		return answer{safe(result), err}
+		return loginAnswer{safe(result), err}
 	}
-	if _, ours := refused.Data.(map[string]string); ours { // the room's error for a response that is none; droid's data is raw
-		return answer{nil, errNoOutcome}
+	if _, ours := refused.Data.(map[string]string); ours { // jsonrpc's error for an invalid response; droid's own data is raw
+		return loginAnswer{nil, errNoOutcome}
 	}
 	raw, _ := refused.Data.(json.RawMessage)
 	var data any
-	_ = json.Unmarshal(safe(raw), &data) // there may be none
-	return answer{nil, &Error{Code: refused.Code, Message: visible.Text(refused.Message), Data: data}}
+	_ = json.Unmarshal(safe(raw), &data) // it may be absent
+	return loginAnswer{nil, &Error{Code: refused.Code, Message: visible.Text(refused.Message), Data: data}}
 }
 
-// leadsNowhere reports whether a request asks to open what is no address on the web.
-func leadsNowhere(c *jsonrpc.Call) bool {
+// hasInvalidURL reports whether a request asks to open something that is not a web address.
+func hasInvalidURL(c *jsonrpc.Call) bool {
 	var asked struct{ Mode, URL string }
 	return c.Method == "elicitation/create" && json.Unmarshal(c.Params, &asked) == nil && asked.Mode == "url" && !IsLink(asked.URL)
 }
 
-// maxLink is how long an address may be, in bytes.
+// maxLink is the maximum length of an address, in bytes.
 const maxLink = 4 << 10
 
-// IsLink reports whether a text is an address on the web that may be shown and opened.
+// IsLink reports whether a text is a web address that may be shown and opened.
 func IsLink(text string) bool {
 	if len(text) > maxLink || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return false

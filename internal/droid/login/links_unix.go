@@ -18,34 +18,33 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// openers are the programs by which droid opens a browser: the first on Linux (seen with
-// 0.99.0 and 0.225.2), the second on macOS (not seen).
+// openers are the programs with which droid opens a browser: the first on Linux (observed with 0.99.0 and 0.225.2), the second on macOS
+// (not observed).
 var openers = [...]string{"xdg-open", "open"}
 
-// hearing is how it is heard what droid opens in a browser, since droid says nowhere else
-// where to log in. Scripts in a directory of ours, which comes first in droid's PATH,
-// write the address into a pipe and then become the program of their name.
-type hearing struct {
+// linkWatcher finds the addresses that droid opens in a browser, since droid reports nowhere else where to log in. Scripts in a directory
+// of ours, which is first in droid's PATH, write the address into a pipe and then execute the program that they are named after.
+type linkWatcher struct {
 	env     []string    // for droid
-	links   chan string // nil when nothing is heard
+	links   chan string // nil if addresses are not watched
 	dir     *files.TempDir
-	removes []string // its path, for who may have to remove it
+	removes []string // its path, for a guard that may have to remove it
 	pipe    *os.File
 	reading *sync.WaitGroup
 }
 
-// hearLinks begins to hear. Where that is not possible, droid opens the browser unheard.
-func hearLinks(env []string, log *zap.Logger) hearing {
-	h, err := newHearing(env)
+// watchLinks starts to watch. If that is impossible, droid opens the browser unwatched.
+func watchLinks(env []string, log *zap.Logger) linkWatcher {
+	h, err := newLinkWatcher(env)
 	if err != nil {
-		log.Warn("where droid wants to log in cannot be shown; it opens the browser itself", zap.Error(err))
+		log.Warn("cannot watch where droid logs in; it opens the browser itself", zap.Error(err))
 		h.close()
-		return hearing{env: env}
+		return linkWatcher{env: env}
 	}
 	return h
 }
 
-func newHearing(env []string) (h hearing, err error) {
+func newLinkWatcher(env []string) (h linkWatcher, err error) {
 	if h.dir, _, err = files.MakeTempDir("login", uuid.NewString()); err != nil {
 		return h, err
 	}
@@ -59,7 +58,7 @@ func newHearing(env []string) (h hearing, err error) {
 			return h, err
 		}
 	}
-	// Open for both, so that opening it does not wait and it has no end of its own.
+	// Open for reading and writing, so that opening does not block and the pipe never reaches its end.
 	if h.pipe, err = os.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0); err != nil {
 		return h, err
 	}
@@ -70,7 +69,7 @@ func newHearing(env []string) (h hearing, err error) {
 	return h, nil
 }
 
-// pathOf is the last PATH of an environment, which is the one that counts.
+// pathOf returns the last PATH in an environment, which is the effective one.
 func pathOf(env []string) (path string) {
 	for _, v := range env {
 		if value, ok := strings.CutPrefix(v, "PATH="); ok {
@@ -80,7 +79,7 @@ func pathOf(env []string) (path string) {
 	return path
 }
 
-// openerScript is the script that stands in for an opener.
+// openerScript returns the script that replaces an opener.
 func openerScript(opener, pipe, path string) string {
 	return fmt.Sprintf(`#!/bin/sh
 for word in "$@"; do
@@ -95,25 +94,25 @@ exec %s "$@"
 }
 
 // read passes on the addresses until the pipe is closed.
-func (h hearing) read() {
+func (h linkWatcher) read() {
 	defer close(h.links)
 	lines := bufio.NewScanner(h.pipe)
 	for lines.Scan() {
 		select {
 		case h.links <- lines.Text():
-		default: // nobody opens so many
+		default: // the channel is full; no login opens so many
 		}
 	}
 }
 
-// close ends the hearing and takes its files away: them first, since a script that opened
-// a pipe which nobody reads would wait for ever, and the browser with it.
-func (h hearing) close() {
+// close ends the watch and removes its files: these first, since a script that opened a pipe without a reader would wait forever, and the
+// browser with it.
+func (h linkWatcher) close() {
 	if h.dir != nil {
 		_ = h.dir.Remove() // in the directory for temporary files; nothing depends on it
 	}
 	if h.pipe != nil {
-		_ = h.pipe.Close() // only read from
+		_ = h.pipe.Close() // it was only read
 	}
 	if h.reading != nil {
 		h.reading.Wait()

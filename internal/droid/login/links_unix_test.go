@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An opener that droid starts when nobody hears it any more does not wait for a reader.
+// An opener that droid starts after the watch has ended does not wait for a reader.
 func TestOpenerThatNobodyHears(t *testing.T) {
 	dir := t.TempDir()
 	pipe, script := filepath.Join(dir, "links"), filepath.Join(dir, "stand-in")

@@ -11,40 +11,38 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// The methods that droid is known to have (0.99.0 and 0.225.2).
+// Methods of droid (0.99.0 and 0.225.2).
 const (
 	Pairing = "device-pairing"
 	APIKey  = "factory-api-key"
 )
 
-// How long droid may take.
+// Time limits for droid.
 const (
-	// StartTime is for its answer to initialize, which came within 1.5 s.
+	// StartTime is for its answer to initialize, which was observed within 1.5 s.
 	StartTime = time.Minute
-	// Time is for its answer to authenticate. A person has to act meanwhile, and
-	// droid ends the pairing by itself when its code is no longer valid.
+	// Time is for its answer to authenticate. A person has to act during that time, and droid ends the pairing by itself when its code
+	// expires.
 	Time = 15 * time.Minute
 )
 
-// Why there is no answer of droid's. Who hears of an address ends the login by ErrDeclined
-// where the user does not want to go there.
+// Reasons for the lack of an answer. A Listener cancels the login with ErrDeclined if the user does not want to open an address.
 var (
 	ErrStartTime = errors.New("droid did not begin to log in within a minute")
 	ErrTime      = errors.New("the login was not finished within 15 minutes")
 	ErrDeclined  = errors.New("the address to log in at was declined")
 )
 
-// Error is why a request was refused. Of droid's own answer that it did not log in it is the
-// error of the response.
+// Error says why a request was refused. If droid could not log in, it is the error of droid's response.
 type Error = jsonrpc.Error
 
-// NoMethodError says that droid does not have the method that was wanted.
+// NoMethodError means that droid does not have the requested method.
 type NoMethodError struct {
 	Method string
-	Has    []string // the ids of those that it has
+	Has    []string // IDs of the methods that it has
 }
 
-// Error names the method and those that there are.
+// Error names the method and the available ones.
 func (e *NoMethodError) Error() string {
 	if len(e.Has) == 0 {
 		return fmt.Sprintf("this droid has no way to log in called %q, and no other in its ACP mode", e.Method)
@@ -52,16 +50,15 @@ func (e *NoMethodError) Error() string {
 	return fmt.Sprintf("this droid has no way to log in called %q; it has %s", e.Method, strings.Join(e.Has, ", "))
 }
 
-// Listener is who waits for a login.
+// Listener receives droid's messages during a login.
 type Listener struct {
-	// Capabilities are the clientCapabilities (ACP, initialize) that droid is told, so
-	// that it asks for nothing else.
+	// Capabilities are the clientCapabilities (ACP, initialize) sent to droid, so that it requests nothing else.
 	Capabilities json.RawMessage
-	// Link gets an address that droid opened in a browser. It returns at once.
+	// Link is called with an address that droid opened in a browser. It must not block.
 	Link func(address string)
-	// Tell gets a notification of droid's. It returns at once.
+	// Tell is called with a notification of droid. It must not block.
 	Tell func(method string, params json.RawMessage)
-	// Ask gets a request of droid's and returns the answer to it, an *Error to refuse it. ctx
-	// ends when droid takes the request back or is gone.
+	// Ask is called with a request of droid and returns the answer, or an *Error to refuse it. ctx is cancelled when droid cancels the
+	// request or exits.
 	Ask func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 }

@@ -20,8 +20,8 @@ import (
 	"droid-acp/internal/testing/fakelogin"
 )
 
-// heard is what came to somebody who logs in.
-type heard struct {
+// messages are what a Listener got.
+type messages struct {
 	links, told, asked []string
 	result             json.RawMessage
 	err                error
@@ -34,7 +34,7 @@ func accepts(context.Context) (json.RawMessage, error) {
 }
 
 // listener notes what comes, until the login is over.
-func (h *heard) listener() login.Listener {
+func (h *messages) listener() login.Listener {
 	var mu sync.Mutex
 	note := func(to *[]string, text string) {
 		mu.Lock()
@@ -52,7 +52,7 @@ func (h *heard) listener() login.Listener {
 }
 
 // logIn runs one login to its end.
-func logIn(ctx context.Context, script fakelogin.Script, h *heard) *heard {
+func logIn(ctx context.Context, script fakelogin.Script, h *messages) *messages {
 	h.result, h.err = login.Do(ctx, fakelogin.Start(script), login.Pairing, h.listener(), zap.NewNop())
 	return h
 }
@@ -61,10 +61,10 @@ func TestOutcomes(t *testing.T) {
 	scripts := fakelogin.Scripts()
 	for name, tc := range map[string]struct {
 		script fakelogin.Script
-		check  func(t *testing.T, w *heard)
+		check  func(t *testing.T, w *messages)
 	}{
-		"success": {scripts["succeeds"], func(t *testing.T, w *heard) { require.JSONEq(t, `{}`, string(w.result)) }},
-		"refusal": {scripts["refused"], func(t *testing.T, w *heard) {
+		"success": {scripts["succeeds"], func(t *testing.T, w *messages) { require.JSONEq(t, `{}`, string(w.result)) }},
+		"refusal": {scripts["refused"], func(t *testing.T, w *messages) {
 			var refused *login.Error
 			require.ErrorAs(t, w.err, &refused)
 			require.Equal(t, -32603, refused.Code)
@@ -72,34 +72,34 @@ func TestOutcomes(t *testing.T) {
 			require.Equal(t, "Authorization failed or expired", refused.Data)
 			require.EqualError(t, w.err, "Internal error: Device authentication failed: Authorization failed or expired")
 		}},
-		"death": {scripts["dies"], func(t *testing.T, w *heard) {
+		"death": {scripts["dies"], func(t *testing.T, w *messages) {
 			var died *login.DiedError
 			require.ErrorAs(t, w.err, &died)
 			require.Equal(t, login.DiedError{State: "exit status 3", Stderr: []string{"the last words"}}, *died)
 			require.EqualError(t, w.err, "droid ended while it logged in (exit status 3): the last words")
 		}},
-		"nonsense lines are passed over": {scripts["nonsense"], func(t *testing.T, w *heard) { require.NotNil(t, w.result) }},
-		"silence":                        {scripts["silent"], func(t *testing.T, w *heard) { require.ErrorIs(t, w.err, login.ErrTime) }},
+		"nonsense lines are passed over": {scripts["nonsense"], func(t *testing.T, w *messages) { require.NotNil(t, w.result) }},
+		"silence":                        {scripts["silent"], func(t *testing.T, w *messages) { require.ErrorIs(t, w.err, login.ErrTime) }},
 		"neither result nor error": {func(c *fakelogin.Conversation) { c.Line(`{"jsonrpc":"2.0","id":2}`) },
-			func(t *testing.T, w *heard) { require.ErrorContains(t, w.err, "neither a result nor an error") }},
+			func(t *testing.T, w *messages) { require.ErrorContains(t, w.err, "neither a result nor an error") }},
 		"an error with a result is none": {func(c *fakelogin.Conversation) {
 			c.Line(`{"jsonrpc":"2.0","id":2,"result":{},"error":{"code":1,"message":"no"}}`)
-		}, func(t *testing.T, w *heard) { require.EqualError(t, w.err, "no") }},
+		}, func(t *testing.T, w *messages) { require.EqualError(t, w.err, "no") }},
 		"a result of null": {func(c *fakelogin.Conversation) { c.Line(`{"jsonrpc":"2.0","id":2,"result":null}`) },
-			func(t *testing.T, w *heard) { require.Equal(t, "null", string(w.result)) }},
+			func(t *testing.T, w *messages) { require.Equal(t, "null", string(w.result)) }},
 		"a response to another request is none": {func(c *fakelogin.Conversation) {
 			c.Line(`{"jsonrpc":"2.0","id":1,"result":{}}`)
 			c.Line(`{"jsonrpc":"2.0","id":"2","result":{}}`)
 			c.Refuse()
-		}, func(t *testing.T, w *heard) { require.ErrorContains(t, w.err, "failed or expired") }},
+		}, func(t *testing.T, w *messages) { require.ErrorContains(t, w.err, "failed or expired") }},
 		"a line without an end": {func(c *fakelogin.Conversation) {
 			c.Line(`{"jsonrpc":"2.0","method":"x","params":"` + strings.Repeat("x", 1<<20) + `"}`)
 			c.Succeed()
-		}, func(t *testing.T, w *heard) { require.NotNil(t, w.result); require.Empty(t, w.told) }},
+		}, func(t *testing.T, w *messages) { require.NotNil(t, w.result); require.Empty(t, w.told) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := logIn(t.Context(), tc.script, &heard{})
+				w := logIn(t.Context(), tc.script, &messages{})
 				tc.check(t, w)
 				require.Equal(t, w.err == nil, w.result != nil)
 			})
@@ -107,18 +107,17 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// What droid asks is answered by whoever waits; what it tells reaches them, unknown
-// methods too.
+// droid's requests are answered by the Listener, and its notifications reach it, including unknown methods.
 func TestRelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := logIn(t.Context(), fakelogin.Scripts()["asks"], &heard{answer: accepts})
+		w := logIn(t.Context(), fakelogin.Scripts()["asks"], &messages{answer: accepts})
 		require.NoError(t, w.err)
 		require.Len(t, w.asked, 1)
 		require.Contains(t, w.asked[0], `elicitation/create {"requestId":1,"mode":"url"`)
 		require.Equal(t, []string{`elicitation/complete {"elicitationId":"e1"}`}, w.told)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		w := logIn(t.Context(), fakelogin.Scripts()["tells"], &heard{answer: func(context.Context) (json.RawMessage, error) {
+		w := logIn(t.Context(), fakelogin.Scripts()["tells"], &messages{answer: func(context.Context) (json.RawMessage, error) {
 			return nil, &login.Error{Code: -32601, Message: "Method not found"}
 		}})
 		require.NoError(t, w.err, "droid got the error")
@@ -153,7 +152,7 @@ func TestDroidSaysTooMuch(t *testing.T) {
 			}
 			_, failure = c.Ask("_y", `{}`)
 			c.Succeed()
-		}, &heard{answer: accepts})
+		}, &messages{answer: accepts})
 		require.NoError(t, w.err)
 		require.Len(t, w.told, 64)
 		require.Empty(t, w.asked)
@@ -161,11 +160,10 @@ func TestDroidSaysTooMuch(t *testing.T) {
 	})
 }
 
-// What droid says is safe to show for all who wait, wherever it stands; what it asks to
-// be opened is an address.
+// All of droid's text is safe to show, and only an address may be requested to be opened.
 func TestWhatDroidSaysIsSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := logIn(t.Context(), fakelogin.Scripts()["hostile"], &heard{answer: accepts})
+		w := logIn(t.Context(), fakelogin.Scripts()["hostile"], &messages{answer: accepts})
 		require.NoError(t, w.err)
 		require.Len(t, w.told, 2)
 		require.Len(t, w.asked, 2, "the address and the form, not the script")
@@ -175,7 +173,7 @@ func TestWhatDroidSaysIsSafe(t *testing.T) {
 		require.Contains(t, w.told[0], `ABCD\\x1b[2K\\x1b]0;title\\x07\\r\\u202e\\u009b1A`)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		w := logIn(t.Context(), fakelogin.Scripts()["hostile refusal"], &heard{})
+		w := logIn(t.Context(), fakelogin.Scripts()["hostile refusal"], &messages{})
 		require.NoError(t, acptest.CheckSafe(w.err.Error(), false))
 		require.Contains(t, w.err.Error(), `none\\x1b[2K`)
 	})
@@ -187,7 +185,7 @@ func TestLoginIsEnded(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		ended := false
 		time.AfterFunc(time.Minute, func() { cancel(login.ErrDeclined) })
-		w := logIn(ctx, func(c *fakelogin.Conversation) { c.Open(fakelogin.Address); c.AwaitEnd(); ended = true }, &heard{})
+		w := logIn(ctx, func(c *fakelogin.Conversation) { c.Open(fakelogin.Address); c.AwaitEnd(); ended = true }, &messages{})
 		require.ErrorIs(t, w.err, login.ErrDeclined)
 		require.True(t, ended)
 		_, err := login.Do(ctx, nil, login.Pairing, login.Listener{}, zap.NewNop())
@@ -195,7 +193,7 @@ func TestLoginIsEnded(t *testing.T) {
 	})
 }
 
-// What is no address on the web is not shown.
+// Anything but a web address is not shown.
 func TestNoLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := logIn(t.Context(), func(c *fakelogin.Conversation) {
@@ -205,17 +203,17 @@ func TestNoLink(t *testing.T) {
 			c.Open(fakelogin.Address)
 			time.Sleep(time.Millisecond) // the addresses and the answer come by two ways
 			c.Refuse()
-		}, &heard{})
+		}, &messages{})
 		require.Equal(t, []string{fakelogin.Address}, w.links)
 	})
 }
 
-// A success that comes while droid is told to end is one.
+// A success that arrives while droid is asked to exit counts.
 func TestLateSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		w := logIn(ctx, func(c *fakelogin.Conversation) { c.AwaitEnd(); c.Succeed() }, &heard{})
+		w := logIn(ctx, func(c *fakelogin.Conversation) { c.AwaitEnd(); c.Succeed() }, &messages{})
 		require.NoError(t, w.err)
 	})
 }
@@ -242,7 +240,7 @@ func TestStubbornDroid(t *testing.T) {
 // A listener that panics ends what it was asked, not the program.
 func TestPanickingListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := logIn(t.Context(), fakelogin.Scripts()["tells"], &heard{answer: func(context.Context) (json.RawMessage, error) { panic("boom") }})
+		w := logIn(t.Context(), fakelogin.Scripts()["tells"], &messages{answer: func(context.Context) (json.RawMessage, error) { panic("boom") }})
 		require.NoError(t, w.err, "droid got an error and went on")
 	})
 }

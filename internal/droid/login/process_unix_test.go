@@ -33,7 +33,7 @@ func program(t *testing.T, script string) (start login.Start, opened string) {
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "tmp's"), 0o700))
 	command := login.Command{Path: droid, Env: []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", envScript + "=" + script}}
 	t.Cleanup(func() {
-		_, err := syscall.Open(opened, syscall.O_RDWR, 0) // while the tests run: a browser that nobody reads ends, also a late one
+		_, err := syscall.Open(opened, syscall.O_RDWR, 0) // while the tests run: a browser without a reader ends, also a late one
 		require.NoError(t, err)
 		left, err := os.ReadDir(filepath.Join(dir, "tmp's"))
 		require.NoError(t, err)
@@ -42,8 +42,8 @@ func program(t *testing.T, script string) (start login.Start, opened string) {
 	return func() (*login.Process, error) { return command.Start(zap.NewNop()) }, opened
 }
 
-// The address that a real process opens by xdg-open is told, and xdg-open runs.
-func TestProcessTellsItsLink(t *testing.T) {
+// The address that a real process opens with xdg-open is reported, and xdg-open runs.
+func TestProcessReportsItsLink(t *testing.T) {
 	start, opened := program(t, "pending")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)

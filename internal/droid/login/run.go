@@ -14,27 +14,25 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// maxHeard is how many messages of droid's are passed on in one login. Not a single one was
-// ever seen.
-const maxHeard = 64
+// maxMessages is how many messages of droid are passed on in one login. None was ever observed.
+const maxMessages = 64
 
-// run is one login: one droid, and who waits for it.
-type run struct {
-	method string
-	l      Listener
-	log    *zap.Logger
-	said   atomic.Int32 // how many messages of droid's there were
+// attempt is one login: one droid, and its Listener.
+type attempt struct {
+	method   string
+	l        Listener
+	log      *zap.Logger
+	messages atomic.Int32 // number of droid's messages so far
 
 	proc *Process
 	conn *jsonrpc.Conn
 }
 
-// Do starts a droid by start, has it log in by the method, and returns droid's result, which
-// is JSON, when that droid is gone. When ctx ends, droid is told to end, which takes up to
-// 4 s; a success that it tells even then is one.
+// Do starts a droid with start, makes it log in by the method, and returns droid's result, as JSON, when that droid has exited. When ctx
+// ends, droid is asked to exit, which takes up to 4 s; a success reported even then counts.
 //
-// The error is droid's own (*Error), the cause of ctx's end, or why droid gave no answer:
-// *NoMethodError, *DiedError, ErrStartTime, ErrTime, or what start returned.
+// The error is droid's own (*Error), the cause of ctx's end, or the reason for the lack of an answer: *NoMethodError, *DiedError,
+// ErrStartTime, ErrTime, or the error of start.
 func Do(ctx context.Context, start Start, method string, l Listener, log *zap.Logger) (json.RawMessage, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -43,10 +41,10 @@ func Do(ctx context.Context, start Start, method string, l Listener, log *zap.Lo
 	if err != nil {
 		return nil, err
 	}
-	defer proc.Kill() // it is gone by then, unless this panicked
-	r := &run{method: method, l: l, log: log, proc: proc}
-	r.conn = jsonrpc.New(proc.Stdout, proc.Stdin, r.heard, jsonrpc.Options{MaxLine: maxLine, ReadToEnd: true, Rejected: func(*jsonrpc.Error) {
-		log.Debug("droid wrote a line that is no message, while it logs in")
+	defer proc.Kill() // it has exited by then, except after a panic
+	r := &attempt{method: method, l: l, log: log, proc: proc}
+	r.conn = jsonrpc.New(proc.Stdout, proc.Stdin, r.handle, jsonrpc.Options{MaxLine: maxLine, ReadToEnd: true, Rejected: func(*jsonrpc.Error) {
+		log.Debug("droid wrote an invalid line during the login")
 	}}, log)
 	defer r.conn.Abort()
 	ran := make(chan struct{})
@@ -55,9 +53,9 @@ func Do(ctx context.Context, start Start, method string, l Listener, log *zap.Lo
 		r.conn.Run(context.Background())
 	}()
 	closeInput := func() { _ = proc.Stdin.Close() }
-	defer context.AfterFunc(ctx, closeInput)() // a write that hangs ends, and droid does
+	defer context.AfterFunc(ctx, closeInput)() // ends a blocked write, and droid
 
-	login := make(chan answer, 1) // droid's to authenticate, which may come when droid is told to end
+	login := make(chan loginAnswer, 1) // droid's answer to authenticate, which may arrive while droid is being ended
 	result, err := r.converse(ctx, login)
 	closeInput()
 	r.end(ran)
@@ -75,9 +73,9 @@ func Do(ctx context.Context, start Start, method string, l Listener, log *zap.Lo
 	return result, err
 }
 
-// converse asks droid what it can do, and then to log in.
-func (r *run) converse(ctx context.Context, login chan answer) (json.RawMessage, error) {
-	capabilities, err := r.call(ctx, make(chan answer, 1), "initialize", initializeParams(r.l.Capabilities), StartTime, ErrStartTime)
+// converse initializes droid, and then asks it to log in.
+func (r *attempt) converse(ctx context.Context, login chan loginAnswer) (json.RawMessage, error) {
+	capabilities, err := r.call(ctx, make(chan loginAnswer, 1), "initialize", initializeParams(r.l.Capabilities), StartTime, ErrStartTime)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +85,7 @@ func (r *run) converse(ctx context.Context, login chan answer) (json.RawMessage,
 	return r.call(ctx, login, "authenticate", map[string]string{"methodId": r.method}, Time, ErrTime)
 }
 
-// initializeParams are what droid is told of the client.
+// initializeParams returns the params of initialize for a client with these capabilities.
 func initializeParams(caps json.RawMessage) any {
 	if len(caps) == 0 {
 		caps = json.RawMessage("{}")
@@ -99,19 +97,19 @@ func initializeParams(caps json.RawMessage) any {
 	}
 }
 
-// offered are the ids of the methods in droid's answer to initialize.
+// offered returns the IDs of the methods in droid's answer to initialize.
 func offered(answer json.RawMessage) (ids []string) {
 	var result struct{ AuthMethods []struct{ ID string } }
-	_ = json.Unmarshal(answer, &result) // of another form: it offers nothing that is known
+	_ = json.Unmarshal(answer, &result) // an invalid answer offers nothing
 	for _, m := range result.AuthMethods {
 		ids = append(ids, m.ID)
 	}
 	return ids
 }
 
-// call sends a request and returns its answer, which comes by the channel, or ErrGone when
-// droid is gone. late is the error when that takes longer than limit.
-func (r *run) call(ctx context.Context, answered chan answer, method string, params any, limit time.Duration, late error) (json.RawMessage, error) {
+// call sends a request and returns its answer, which arrives on the channel, or ErrGone if droid exits. late is the error if that takes
+// longer than limit.
+func (r *attempt) call(ctx context.Context, answered chan loginAnswer, method string, params any, limit time.Duration, late error) (json.RawMessage, error) {
 	r.conn.Ask(method, params, func(result json.RawMessage, err error) { answered <- newAnswer(result, err) })
 	tooLate := time.After(limit)
 	links := r.proc.Links
@@ -135,16 +133,16 @@ func (r *run) call(ctx context.Context, answered chan answer, method string, par
 	}
 }
 
-// heard passes on what droid says of itself.
-func (r *run) heard(c *jsonrpc.Call) {
+// handle passes on a message of droid.
+func (r *attempt) handle(c *jsonrpc.Call) {
 	c.Method, c.Params = visible.Line(c.Method), safe(c.Params)
 	switch {
-	case r.said.Add(1) > maxHeard:
-		r.log.Warn("droid says too much while it logs in; this is dropped")
+	case r.messages.Add(1) > maxMessages:
+		r.log.Warn("dropped a message of droid: there are too many during this login")
 		refuse(c, "too much was asked")
 	case c.Response == nil:
 		r.l.Tell(c.Method, c.Params)
-	case leadsNowhere(c):
+	case hasInvalidURL(c):
 		refuse(c, "that is no address on the web")
 	default:
 		c.Async()
@@ -157,20 +155,19 @@ func (r *run) heard(c *jsonrpc.Call) {
 	}
 }
 
-// refuse answers a request of droid's with an error of our own.
+// refuse refuses a request of droid.
 func refuse(c *jsonrpc.Call, why string) {
 	c.Respond(nil, &Error{Code: jsonrpc.CodeInternalError, Message: why})
 }
 
-// How long a droid may take to end.
+// Time limits for droid's exit.
 const (
-	endTime       = 2 * time.Second // after the end of its input; 0.05 s were seen
-	terminateTime = time.Second     // after it was asked once more
+	endTime       = 2 * time.Second // after the end of its input; 0.05 s were observed
+	terminateTime = time.Second     // after it was asked again
 )
 
-// end ends droid, whose input has ended, politely. It returns when its output has ended, or
-// when it was killed.
-func (r *run) end(ran <-chan struct{}) {
+// end ends droid gracefully after its input has ended. It returns when its output has ended, or after a kill.
+func (r *attempt) end(ran <-chan struct{}) {
 	for _, step := range []struct {
 		wait time.Duration
 		then func()

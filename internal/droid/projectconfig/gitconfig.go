@@ -13,28 +13,28 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// gitSetting is one setting of a file of git's configuration.
+// gitSetting is one setting in a git configuration file.
 type gitSetting struct {
 	key   string // as git prints it: section and name in lower case
-	value string // "" also for a name without one
+	value string // "" also for a name without a value
 	file  string
 }
 
-// section is what the key begins with, and name what it ends with. A subsection may stand between them.
+// section returns the first part of the key, and name the last. A subsection may be between them.
 func (s gitSetting) section() string { section, _, _ := strings.Cut(s.key, "."); return section }
 func (s gitSetting) name() string    { return s.key[strings.LastIndexByte(s.key, '.')+1:] }
 
-// mostIncludes is how deep files of a configuration may include each other, as in git.
-const mostIncludes = 10
+// maxIncludes is how deep configuration files may include each other, as in git.
+const maxIncludes = 10
 
-// errGitInclude says that a configuration includes a file that is not looked for.
+// errGitInclude means that a configuration includes a file that this package does not read.
 var errGitInclude = errors.New("it includes a file whose place only git knows")
 
-// readGitConfig reads a file of git's configuration and those that it includes, on whatever condition. It starts nothing,
-// git least of all. A missing file has no settings. With an error the settings are those found before it, and file is
-// where it is. home is what git takes "~" for.
+// readGitConfig reads a git configuration file and the files that it includes, under any condition. It starts no program, not even git. A
+// missing file has no settings. After an error the settings are those found before it, and file is the file with the error. home replaces
+// "~".
 func readGitConfig(path, home string, depth int) (all []gitSetting, file string, err error) {
-	if depth > mostIncludes {
+	if depth > maxIncludes {
 		return nil, path, errors.New("its files include each other too deeply")
 	}
 	data, err := files.Read(path, config.MaxFile)
@@ -70,8 +70,8 @@ func readGitConfig(path, home string, depth int) (all []gitSetting, file string,
 
 func isSeparator(r rune) bool { return r < utf8.RuneSelf && os.IsPathSeparator(uint8(r)) }
 
-// gitPath is a path of a configuration. One that is relative begins with base, which ends in a separator. The result is not
-// cleaned: ".." behind a symbolic link leads where the link does.
+// gitPath resolves a path in a configuration. A relative path is appended to base, which ends with a separator. The result is not cleaned:
+// ".." after a symbolic link leads where the link does.
 func gitPath(value, base, home string) (path string, ok bool) {
 	rest, below := strings.CutPrefix(value, "~/")
 	switch {
@@ -85,14 +85,14 @@ func gitPath(value, base, home string) (path string, ok bool) {
 	return base + value, true
 }
 
-// gitSyntaxError says in which line git, too, would find the configuration broken.
+// gitSyntaxError is the number of a line where git, too, would report a syntax error.
 type gitSyntaxError int
 
 func (e gitSyntaxError) Error() string {
 	return fmt.Sprintf("line %d is none of git's configuration", int(e))
 }
 
-// gitParser reads a configuration as git's own parser does (config.c), character by character.
+// gitParser parses a configuration character by character, as git's own parser does (config.c).
 type gitParser struct {
 	rest []byte
 	line int
@@ -125,7 +125,7 @@ func parseGitConfig(data []byte) ([]gitSetting, error) {
 	return p.all, nil
 }
 
-// next is the next character, a line break for the end.
+// next returns the next character, a line break at the end.
 func (p *gitParser) next() byte {
 	if len(p.rest) == 0 {
 		p.end = true
@@ -142,8 +142,8 @@ func (p *gitParser) next() byte {
 	return c
 }
 
-// header reads the name of a section behind its bracket, up to where the name of a setting follows. A subsection stands in
-// quotes, or behind a dot in an old form.
+// header parses a section's name after its bracket, up to the first setting's name. A subsection is in quotes or, in an old form, after a
+// dot.
 func (p *gitParser) header() (section string, ok bool) {
 	var name []byte
 	for c := p.next(); c != ']'; c = p.next() {
@@ -159,7 +159,7 @@ func (p *gitParser) header() (section string, ok bool) {
 	return string(bytes.ToLower(name)) + ".", true
 }
 
-// quoted reads a subsection in quotes and the bracket behind it. c is the space before it.
+// quoted parses a subsection in quotes and the bracket after it. c is the space before it.
 func (p *gitParser) quoted(c byte) (name string, ok bool) {
 	for isGitSpace(c) {
 		if c == '\n' {
@@ -183,7 +183,7 @@ func (p *gitParser) quoted(c byte) (name string, ok bool) {
 	return string(text), p.next() == ']'
 }
 
-// setting reads a name, which begins with c, and its value.
+// setting parses a name, which begins with c, and its value.
 func (p *gitParser) setting(c byte, section string) bool {
 	name := []byte{c}
 	for c = p.next(); isNameCharacter(c); c = p.next() {
@@ -200,7 +200,7 @@ func (p *gitParser) setting(c byte, section string) bool {
 	return ok
 }
 
-// value reads a value to the end of its line.
+// value parses a value up to the end of its line.
 func (p *gitParser) value() (string, bool) {
 	var text, spaces []byte
 	quote, comment := false, false

@@ -22,7 +22,7 @@ func asGitPrints(all []gitSetting) string {
 	return b.String()
 }
 
-// listed is what git itself reads from a file; ok is false where it finds the file broken.
+// listed returns what git itself reads from a file; ok is false if it reports a syntax error.
 func listed(t *testing.T, path string) (text string, ok bool) {
 	t.Helper()
 	cmd := exec.Command("git", "config", "--list", "-z", "--includes", "-f", path)

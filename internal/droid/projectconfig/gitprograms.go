@@ -16,17 +16,17 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// droid starts git by itself, and lets the model run git status, diff, log, show, blame and ls-files without a question
-// (0.99 to 0.225; docs/dev/protocol.md has the commands). gitPrograms are the settings by which one of these starts a
-// program. What droid.Command overrules without a question, as that costs nobody, is not among them.
+// droid starts git by itself, and lets the model run git status, diff, log, show, blame and ls-files without a question (0.99 to 0.225;
+// docs/dev/protocol.md has the commands). gitPrograms are the settings that make one of these start a program. Settings that droid.Command
+// overrides without a question, since that has no cost, are not listed.
 var gitPrograms = []struct {
 	section, name string
-	fetch         bool // only where git fetches missing objects, in a partial clone
+	fetch         bool // only if git fetches missing objects, in a partial clone
 }{
 	{section: "filter", name: "clean"},
 	{section: "filter", name: "smudge"}, // for an external diff
 	{section: "filter", name: "process"},
-	{section: "lfs", name: "clean"}, // of an extension, which git-lfs starts
+	{section: "lfs", name: "clean"}, // of an extension that git-lfs starts
 	{section: "diff", name: "external"},
 	{section: "diff", name: "command"},
 	{section: "diff", name: "textconv"},
@@ -42,8 +42,7 @@ var gitPrograms = []struct {
 	{section: "gc", name: "recentobjectshook", fetch: true},
 }
 
-// harmlessPrograms are values that start nothing that a repository brings: those of git-lfs, as it writes them itself, and
-// the helpers that git has.
+// harmlessPrograms are values that start nothing from the repository: those that git-lfs itself writes, and git's own helpers.
 var harmlessPrograms = sync.OnceValue(func() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		"filter.lfs.clean":   regexp.MustCompile(`^git-lfs clean -- %f$`),
@@ -53,28 +52,28 @@ var harmlessPrograms = sync.OnceValue(func() map[string]*regexp.Regexp {
 	}
 })
 
-// gitHooks are those that the same commands start. The second two belong to a fetch.
+// gitHooks are the hooks that the same commands start. The last two belong to a fetch.
 var gitHooks = []string{"post-index-change", "pre-auto-gc", "reference-transaction"}
 
-// mostRepositories is how many repositories within one are looked at.
-const mostRepositories = 1000
+// maxRepositories is the maximum number of nested repositories that are read.
+const maxRepositories = 1000
 
-// mostIndex is how large an index may be that is read.
-const mostIndex = 256 << 20
+// maxIndexSize is the maximum size of an index that is read, in bytes.
+const maxIndexSize = 256 << 20
 
-// gitReader looks at the repositories in which droid's git works in a directory.
+// gitReader reads the repositories that droid's git uses in a directory.
 type gitReader struct {
 	*reader
 	home string
 	seen map[[2]string]bool
-	own  func() []gitSetting // the user's
+	own  func() []gitSetting // the user's settings
 }
 
-// git reads what git starts in cwd. The user's own directory is no project's.
+// git reads what git starts in cwd. The user's own directory belongs to no project.
 func (r *reader) git(cwd, home string) {
 	g := gitReader{reader: r, home: home, seen: make(map[[2]string]bool), own: sync.OnceValue(func() (all []gitSetting) {
 		for _, path := range []string{filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config", "git", "config"), "/etc/gitconfig"} {
-			settings, _, _ := readGitConfig(path, home, 0) // what cannot be read is not known to be theirs
+			settings, _, _ := readGitConfig(path, home, 0) // a setting that cannot be read does not count as the user's
 			all = append(all, settings...)
 		}
 		return all
@@ -105,12 +104,12 @@ func (g *gitReader) workTree(dir string) {
 			return
 		}
 		if target, ok := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), "gitdir: "); ok {
-			g.repository(below(dir, target), dir)
+			g.repository(joinPath(dir, target), dir)
 		}
 	}
 }
 
-// bare reads a directory that is a repository itself. git before 2.38 finds it also where droid's git is told not to.
+// bare reads a directory that is itself a repository. git before 2.38 uses it even though droid's git is told not to.
 func (g *gitReader) bare(dir string) {
 	has := func(name string) bool {
 		_, err := os.Stat(filepath.Join(dir, name))
@@ -121,28 +120,28 @@ func (g *gitReader) bare(dir string) {
 	}
 }
 
-// below is a path, which may be relative to dir. It is not cleaned, see gitPath.
-func below(dir, path string) string {
+// joinPath returns a path, which may be relative to dir. It is not cleaned, see gitPath.
+func joinPath(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
 	return dir + "/" + path
 }
 
-// repository reads a repository with the working tree dir, and those within it.
+// repository reads a repository with the working tree dir, and its nested repositories.
 func (g *gitReader) repository(repository, dir string) {
 	id := [2]string{files.RealPath(repository), files.RealPath(dir)}
-	if g.seen[id] || len(g.seen) > mostRepositories {
+	if g.seen[id] || len(g.seen) > maxRepositories {
 		return
 	}
 	g.seen[id] = true
-	if len(g.seen) > mostRepositories {
+	if len(g.seen) > maxRepositories {
 		g.unread(Unread, repository, errTooManyRepositories)
 		return
 	}
 	common := repository
 	if data, err := files.Read(repository+"/commondir", config.MaxFile); err == nil {
-		common = below(repository, strings.TrimRight(string(data), "\r\n"))
+		common = joinPath(repository, strings.TrimRight(string(data), "\r\n"))
 	} else if !config.IsAbsent(err) {
 		g.unread(Unread, repository+"/commondir", err)
 	}
@@ -166,25 +165,25 @@ func (g *gitReader) repository(repository, dir string) {
 		case "core.hookspath":
 			hooks = append(hooks, g.hooksPath(s, dir)...)
 		case "core.worktree":
-			trees = append(trees, below(repository, s.value))
+			trees = append(trees, joinPath(repository, s.value))
 		}
 	}
 	for _, s := range g.own() {
 		if s.key == "core.hookspath" && !strings.HasPrefix(s.value, "~") && !filepath.IsAbs(s.value) {
-			hooks = append(hooks, below(dir, s.value)) // it is the repository's, whoever says so
+			hooks = append(hooks, joinPath(dir, s.value)) // it belongs to the repository, wherever it is configured
 		}
 	}
 	slices.Sort(hooks)
 	for _, hooks := range slices.Compact(hooks) {
 		g.hooks(hooks, fetches)
 	}
-	g.within(repository, trees, slices.ContainsFunc(settings, func(s gitSetting) bool { return s.key == "extensions.objectformat" && s.value == "sha256" }))
+	g.nested(repository, trees, slices.ContainsFunc(settings, func(s gitSetting) bool { return s.key == "extensions.objectformat" && s.value == "sha256" }))
 }
 
-// errTooManyRepositories reports more than mostRepositories of them.
+// errTooManyRepositories reports more than maxRepositories of them.
 var errTooManyRepositories = errors.New("it is one of too many repositories")
 
-// runs reports whether a setting of a repository has git start something that its user did not set themselves.
+// runs reports whether a repository's setting makes git start something that the user did not configure.
 func (g *gitReader) runs(s gitSetting, fetches bool) bool {
 	for _, p := range gitPrograms {
 		if p.section != s.section() || p.name != s.name() || p.fetch && !fetches {
@@ -198,7 +197,7 @@ func (g *gitReader) runs(s gitSetting, fetches bool) bool {
 	return false
 }
 
-// hooksPath is where a setting has git look for hooks.
+// hooksPath returns the directories in which a setting makes git look for hooks.
 func (g *gitReader) hooksPath(s gitSetting, dir string) []string {
 	path, ok := gitPath(s.value, dir+"/", g.home)
 	if !ok {
@@ -208,7 +207,7 @@ func (g *gitReader) hooksPath(s gitSetting, dir string) []string {
 	return []string{path}
 }
 
-// hooks adds those in a directory that one of droid's commands starts.
+// hooks adds the hooks in a directory that one of droid's commands starts.
 func (g *gitReader) hooks(dir string, fetches bool) {
 	names := gitHooks
 	if !fetches {
@@ -226,20 +225,20 @@ func (g *gitReader) hooks(dir string, fetches bool) {
 	}
 }
 
-// gitLink is the mode of a repository within another one, as an index has it.
+// gitLink is the mode of a nested repository in an index.
 const gitLink = 0o160000
 
-// within reads the repositories that stand in the index: git status looks into each.
-func (g *gitReader) within(repository string, trees []string, sha256 bool) {
+// nested reads the repositories in the index: git status inspects each of them.
+func (g *gitReader) nested(repository string, trees []string, sha256 bool) {
 	indexes := []string{repository + "/index"}
-	entries, _ := os.ReadDir(repository) // without it git finds nothing either
+	entries, _ := os.ReadDir(repository) // on an error git finds nothing either
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), "sharedindex.") {
 			indexes = append(indexes, repository+"/"+e.Name())
 		}
 	}
 	for _, index := range indexes {
-		data, err := files.Read(index, mostIndex)
+		data, err := files.Read(index, maxIndexSize)
 		if config.IsAbsent(err) {
 			continue
 		}
@@ -252,7 +251,7 @@ func (g *gitReader) within(repository string, trees []string, sha256 bool) {
 		}
 		for _, link := range links {
 			for _, tree := range trees {
-				g.workTree(below(tree, link))
+				g.workTree(joinPath(tree, link))
 			}
 		}
 	}
@@ -260,7 +259,7 @@ func (g *gitReader) within(repository string, trees []string, sha256 bool) {
 
 var errGitIndex = errors.New("is no index that is known here")
 
-// gitLinks are the paths of an index whose entries are repositories (gitformat-index).
+// gitLinks returns the paths of an index's entries that are repositories (gitformat-index).
 func gitLinks(data []byte, sha256 bool) (links []string, err error) {
 	mode := binary.BigEndian.AppendUint32(nil, gitLink)
 	if !bytes.Contains(data, mode) {
@@ -289,7 +288,7 @@ func gitLinks(data []byte, sha256 bool) (links []string, err error) {
 		}
 		isLink := bytes.Equal(rest[modeAt:modeAt+4], mode)
 		begin := fixed
-		if version == 4 { // the name before it, without its last bytes, and what follows
+		if version == 4 { // the previous name without its last bytes, and a suffix
 			cut, n := gitVarint(rest[min(fixed, len(rest)):])
 			if n == 0 || cut > len(name) {
 				return nil, errGitIndex
@@ -321,7 +320,7 @@ func gitLinks(data []byte, sha256 bool) (links []string, err error) {
 	return links, nil
 }
 
-// gitVarint is a number as an index of version 4 has it, and how many bytes it takes, 0 for none.
+// gitVarint decodes a number in an index of version 4, and returns its length in bytes, 0 if there is none.
 func gitVarint(data []byte) (value, n int) {
 	for n < len(data) && n < 5 {
 		c := data[n]

@@ -15,7 +15,7 @@ import (
 
 const lazily = "[remote \"origin\"]\n promisor = true\n"
 
-// What git would start as droid looks at a repository is named, wherever it is set, and the user's own is not.
+// A program that git would start when droid inspects a repository is listed, wherever it is configured, and the user's own is not.
 func TestGitPrograms(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

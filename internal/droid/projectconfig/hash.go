@@ -14,30 +14,28 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// maxRead is how many bytes of programs, and of files that are unknown or not understood, are
-// read in one look at a project.
+// maxRead is how many bytes of programs, and of unknown or unparsable files, are read in one pass over a project.
 const maxRead = 64 << 20
 
-// errTooMuch reports that a look has reached maxRead or mostEntries.
+// errTooMuch means that a pass has reached maxRead or maxEntries.
 var errTooMuch = errors.New("the files of the project are too large to look at")
 
-// contents reads a file: its first two bytes, and what tells its text apart. An error says
-// that it could not be read whole.
+// contents reads a file and returns its first two bytes and a hash. An error means that it could not be read completely.
 func (r *reader) contents(path string) (first []byte, whole string, err error) {
-	sum, begin := sha256.New(), make(beginning, 0, 2)
+	sum, begin := sha256.New(), make(prefixWriter, 0, 2)
 	err = r.hash(io.MultiWriter(sum, &begin), path)
 	return begin, fmt.Sprintf("%x", sum.Sum(nil)), err
 }
 
-// beginning keeps the first bytes that are written to it, as far as it has room.
-type beginning []byte
+// prefixWriter keeps the first bytes written to it, up to its capacity.
+type prefixWriter []byte
 
-func (b *beginning) Write(p []byte) (int, error) {
+func (b *prefixWriter) Write(p []byte) (int, error) {
 	*b = append(*b, p[:min(len(p), cap(*b)-len(*b))]...)
 	return len(p), nil
 }
 
-// hash writes a file to w.
+// hash writes a file's content to w.
 func (r *reader) hash(w io.Writer, path string) error {
 	f, _, err := files.Open(path)
 	if err != nil {
@@ -51,8 +49,8 @@ func (r *reader) hash(w io.Writer, path string) error {
 	return err
 }
 
-// tree tells a file or a directory apart by its names, modes and contents. Links are followed
-// to files alone. An error says that not all of it could be read.
+// tree returns a hash of a file's or directory's names, modes and contents. It follows links to files only. An error means that not
+// everything could be read.
 func (r *reader) tree(path string) (whole string, err error) {
 	sum := sha256.New()
 	err = filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
@@ -65,12 +63,12 @@ func (r *reader) tree(path string) (whole string, err error) {
 }
 
 func (r *reader) entry(sum hash.Hash, path string) error {
-	if r.entries++; r.entries > mostEntries {
+	if r.entries++; r.entries > maxEntries {
 		return errTooMuch
 	}
 	info, err := os.Stat(path)
 	switch {
-	case err != nil && config.IsAbsent(err): // a link that leads nowhere
+	case err != nil && config.IsAbsent(err): // a dangling link
 		target, err := os.Readlink(path)
 		fmt.Fprintf(sum, "%q -> %q\n", path, target)
 		return err

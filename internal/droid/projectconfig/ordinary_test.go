@@ -44,7 +44,7 @@ func TestOrdinaryProjects(t *testing.T) {
 	}
 }
 
-// Of the usual servers each can be named, so that the user's own and the editor's go on.
+// Each of the usual servers can be named, so that the user's own and the editor's still run.
 func TestOrdinaryServers(t *testing.T) {
 	for _, server := range []string{
 		`"linear":{"type":"http","url":"https://mcp.linear.app/mcp"}`,

@@ -11,16 +11,14 @@ import (
 	"droid-acp/internal/droid/config"
 )
 
-// mostEntries is how many files of one directory are looked at, with all below it where droid
-// looks there, too.
-const mostEntries = 1000
+// maxEntries is how many files of one directory are read, including subdirectories if droid reads those, too.
+const maxEntries = 1000
 
-// programs finds the commands that are programs. droid follows
-// directories however deep they are, and links to directories (0.99 to 0.225).
+// programs finds the executable commands. droid follows directories of any depth, and links to directories (0.99 to 0.225).
 func (r *reader) programs(root string) {
 	r.link(root)
-	left := mostEntries
-	seen := make(map[string]bool) // directories, where their links lead
+	left := maxEntries
+	seen := make(map[string]bool) // directories, with symbolic links resolved
 	for dirs := []string{root}; len(dirs) > 0; dirs = dirs[1:] {
 		real, err := filepath.EvalSymlinks(dirs[0])
 		if err == nil && seen[real] {
@@ -39,7 +37,7 @@ func (r *reader) programs(root string) {
 			path := filepath.Join(dirs[0], e.Name())
 			info, err := os.Stat(path)
 			switch {
-			case err != nil: // a link that leads nowhere
+			case err != nil: // a dangling link
 			case info.IsDir():
 				dirs = append(dirs, path)
 			default:
@@ -49,18 +47,18 @@ func (r *reader) programs(root string) {
 	}
 }
 
-// program adds a command that is one, whatever its name and mode (0.215, 0.225). One that cannot be read, or is no
-// regular file, is taken for one.
+// program adds an executable command, whatever its name and mode (0.215, 0.225). One that cannot be read, or is not a regular file, counts
+// as executable.
 func (r *reader) program(root, path string) {
 	first, whole, err := r.contents(path)
 	if err == nil && string(first) != "#!" {
-		return // its text goes to the model
+		return // its text is for the model
 	}
 	name, _ := filepath.Rel(root, path) // both are clean, and one is below the other
 	r.add(Item{Kind: Program, Name: name, Does: path, File: path, whole: whole, Unread: err != nil})
 }
 
-// Command is the slash command that runs a Program (droid 0.215, 0.225).
+// Command returns the slash command that runs a Program (droid 0.215, 0.225).
 func (i Item) Command() string {
 	name := filepath.Base(i.Name)
 	name = strings.ToLower(strings.TrimSuffix(name, filepath.Ext(name)))
@@ -69,8 +67,8 @@ func (i Item) Command() string {
 
 var notInCommand = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9_]+`) })
 
-// Typed is the item that a prompt would run as a command: droid runs what is typed behind a
-// slash (0.215, 0.225). ok is false where it runs none of the project's.
+// Typed returns the item that a prompt would run as a command: droid runs the text after a slash (0.215, 0.225). ok is false if it runs
+// none of the project's.
 func (l Layer) Typed(prompt string) (program Item, ok bool) {
 	word, ok := strings.CutPrefix(strings.TrimLeftFunc(prompt, isBlank), "/")
 	if !ok {
@@ -82,22 +80,22 @@ func (l Layer) Typed(prompt string) (program Item, ok bool) {
 	}
 	for _, program = range l.Of(Program) {
 		name := filepath.Base(program.Name)
-		if program.Does != program.File || loosely(strings.TrimSuffix(name, filepath.Ext(name))) == loosely(word) {
-			return program, true // of one that could not be looked at, nobody knows the name
+		if program.Does != program.File || normalizedName(strings.TrimSuffix(name, filepath.Ext(name))) == normalizedName(word) {
+			return program, true // the names of a directory that could not be read are unknown
 		}
 	}
 	return Item{}, false
 }
 
-// isBlank reports whether droid may take a character for the end of a name, or pass over it
-// before one: all that JavaScript takes for white space, and what nobody sees.
+// isBlank reports whether droid may treat a character as the end of a name, or skip it before one: everything that JavaScript considers
+// white space, and invisible characters.
 func isBlank(r rune) bool {
 	return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || unicode.IsControl(r)
 }
 
-// loosely is a name without all in which droid's way of making one may differ: it has small
-// letters and digits, and puts a hyphen for everything else.
-func loosely(name string) string {
+// normalizedName returns a name without the parts in which droid may form it differently: it keeps lower-case letters and digits, and
+// replaces everything else by a hyphen.
+func normalizedName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
 			return r

@@ -98,7 +98,7 @@ func TestProjectsThatBringNothing(t *testing.T) {
 	require.Empty(t, bun.Except(Preload).Items)
 }
 
-// Whatever changes what would run changes the sum; where it stands does not.
+// A change of what would run changes the sum; a change of its file does not.
 func TestSums(t *testing.T) {
 	sums := func(mcp string) []string {
 		var all []string
@@ -121,7 +121,7 @@ func TestSums(t *testing.T) {
 	require.NotEqual(t, program("a"), program("b"))
 }
 
-// What no ordinary reader of JSON would take for something to run counts as that: droid's may.
+// Content that an ordinary JSON parser would not treat as executable counts as such: droid's may.
 func TestWhatNobodyThoughtOf(t *testing.T) {
 	hook := `{"SessionStart":[{"hooks":[{"type":"command","command":"x"}]}]}`
 	server := `{"mcpServers":{"a":{"command":"x"}}}`
@@ -136,7 +136,7 @@ func TestWhatNobodyThoughtOf(t *testing.T) {
 		{"mcp.json", `{"mcpServers":{"a":{"command":"x","constructor":{}}}}`, MCPServer, true},
 		{"mcp.json", `{"mcpServers":[{"command":"x"}]}`, MCPServer, true},
 		{"mcp.json", `{"mcpServers":"x"}`, MCPServer, true},
-		{"mcp.json", `{"servers":{}}`, Unheard, true},
+		{"mcp.json", `{"servers":{}}`, UnknownKey, true},
 		{"mcp.json", `{"persistentPermissions":{}}`, Setting, false},
 		{"mcp.json", `{"mcpServers":{"a":{"disabled":true}},"mcpServers":{"a":{"command":"x"}}}`, MCPServer, true},
 		{"mcp.json", `{"mcpServers":{"a b":{"command":"x"}}}`, MCPServer, true},
@@ -171,12 +171,12 @@ func TestWhatNobodyThoughtOf(t *testing.T) {
 		{"settings.json", `{"completionSound":"/dev/zero"}`, Setting, false},
 		{"settings.json", `{"specSaveDir":"../.."}`, Setting, false},
 		{"settings.json", `{"theme":["dark"]}`, Setting, false},
-		{"settings.json", `{"newInNextWeek":{}}`, Unheard, true},
+		{"settings.json", `{"newInNextWeek":{}}`, UnknownKey, true},
 		{"settings.local.json", `{"mcp":` + server + `}`, Setting, false},
 		{"config.json", `{"custom_models":[{"model":"m","base_url":"http://x"}]}`, Setting, false},
 		{"config.json", `{`, Unread, false},
 		{"plugins/installed_plugins.json", `{}`, Plugin, true},
-		{"mcp.jsonc", server, Strange, true},
+		{"mcp.jsonc", server, UnknownFile, true},
 		{"commands/" + strings.Repeat("d/", 12) + "x.sh", "#!/bin/sh\n", Program, false},
 	} {
 		got := Project(repository(t, map[string]string{".factory/" + tc.file: tc.text}), "/home/me")
@@ -184,7 +184,7 @@ func TestWhatNobodyThoughtOf(t *testing.T) {
 		require.Equal(t, tc.kind, got.Items[0].Kind, "%s %s", tc.file, tc.text)
 		require.Equal(t, tc.hidesAll, got.HidesServers(), "%s %s", tc.file, tc.text)
 		require.Equal(t, tc.kind == Setting || tc.kind == Unread, len(got.Inseparable()) == 1, "%s %s", tc.file, tc.text)
-		require.Equal(t, tc.kind == Unheard, len(got.Except(Unheard).Items) == 0)
+		require.Equal(t, tc.kind == UnknownKey, len(got.Except(UnknownKey).Items) == 0)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestTyped(t *testing.T) {
 	require.True(t, ok)
 }
 
-// A link out of the project is one of which nobody knows what it will lead to.
+// The target of a link out of the project may change at any time.
 func TestLinksOutOfTheProject(t *testing.T) {
 	outside := t.TempDir()
 	write(t, outside, map[string]string{"mcp.json": `{"mcpServers":{}}`, "skills/x/SKILL.md": "x"})
@@ -241,7 +241,7 @@ func TestLinksOutOfTheProject(t *testing.T) {
 		require.NoError(t, os.Symlink(target, filepath.Join(root, name)))
 		items := Project(root, "/home/me").Items
 		require.Len(t, items, 1, name)
-		require.Equal(t, Strange, items[0].Kind)
+		require.Equal(t, UnknownFile, items[0].Kind)
 		require.Contains(t, items[0].Does, "out of the project")
 	}
 	inside := repository(t, map[string]string{".claude/skills/x/SKILL.md": "x", ".factory/README.md": "x"})
@@ -249,7 +249,7 @@ func TestLinksOutOfTheProject(t *testing.T) {
 	require.Empty(t, Project(inside, "/home/me").Items)
 }
 
-// Where droid goes on up, this goes on, too: a .git that is none for droid ends nothing.
+// The search continues upwards as in droid: a .git that droid ignores does not end it.
 func TestProjectDirs(t *testing.T) {
 	root := repository(t, map[string]string{"sub/deep/x": "x", ".factory/mcp.json": `{"mcpServers":{"s":{"command":"s"}}}`})
 	sub, deep := filepath.Join(root, "sub"), filepath.Join(root, "sub", "deep")
@@ -273,8 +273,8 @@ func TestProjectDirs(t *testing.T) {
 	require.Equal(t, []string{alone}, config.ProjectDirs(alone))
 }
 
-// What settings.local.json has of the values with which sessions start takes the place of all of them in settings.json, and so
-// does its policy (0.99.0, 0.215.0, 0.225.2).
+// The values in settings.local.json with which sessions start replace all of those in settings.json, and so does its policy (0.99.0,
+// 0.215.0, 0.225.2).
 func TestReadUsersLocalSettings(t *testing.T) {
 	for local, mode := range map[string]string{
 		`{}`:                            "auto-high",
@@ -409,7 +409,7 @@ func TestSumsHoldContents(t *testing.T) {
 		require.NotEqual(t, before[0].Sum(), Project(root, "").Items[0].Sum(), name)
 	}
 	many := map[string]string{}
-	for n := range mostEntries + 1 {
+	for n := range maxEntries + 1 {
 		many[fmt.Sprintf(".factory/odd/%d", n)] = ""
 	}
 	items := Project(repository(t, many), "").Items

@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// servers adds the MCP servers of a file mcp.json.
+// servers adds the MCP servers of an mcp.json.
 func (r *reader) servers(path string) {
 	values, ok := r.config(path, MCPServer)
 	if !ok {
@@ -19,11 +19,11 @@ func (r *reader) servers(path string) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		servers, isObject := values[key].(map[string]any)
 		switch {
-		case key == "persistentPermissions": // droid takes it of the user alone (0.215, 0.225)
+		case key == "persistentPermissions": // droid reads it from the user's file only (0.215, 0.225)
 			r.key(Setting, path, key, values[key])
 			continue
 		case key != "mcpServers":
-			r.key(Unheard, path, key, values[key])
+			r.key(UnknownKey, path, key, values[key])
 			continue
 		case !isObject && values[key] != nil:
 			r.blind(MCPServer, path, "has servers in a form of which nothing is known", text(values[key]))
@@ -37,8 +37,8 @@ func (r *reader) servers(path string) {
 	}
 }
 
-// serverLine is what a server is started with, as a line for a shell, or where it is. A server
-// with both is started, whatever its type but these two (0.99 to 0.225).
+// serverLine returns a server's command as a shell line, or its address. A server with both is started, whatever its type, except these two
+// (0.99 to 0.225).
 func serverLine(server map[string]any) string {
 	url, _ := server["url"].(string)
 	command, isCommand := server["command"].(string)
@@ -58,7 +58,7 @@ func serverLine(server map[string]any) string {
 	return strings.Join(words, " ")
 }
 
-// settings adds what a file of settings brings: each key that is not known to be harmless.
+// settings adds each key of a settings file that is not known to be harmless.
 func (r *reader) settings(path string) {
 	values, ok := r.config(path, Unread)
 	if !ok {
@@ -88,12 +88,12 @@ func (r *reader) settings(path string) {
 		case slices.Contains(vocabulary, key):
 			r.key(Setting, path, key, value)
 		default:
-			r.key(Unheard, path, key, value)
+			r.key(UnknownKey, path, key, value)
 		}
 	}
 }
 
-// defaults adds what stands among the values with which sessions start, beside their mode.
+// defaults adds the values with which sessions start, except for their mode.
 func (r *reader) defaults(path string, value any) {
 	defaults, ok := value.(map[string]any)
 	if !ok {
@@ -107,17 +107,16 @@ func (r *reader) defaults(path string, value any) {
 	}
 }
 
-// legacyModels adds what stands in a file config.json: the models of a user, in the form of
-// long ago, which droid takes of a project, too. As customModels in settings.json, one of them
-// takes the place of a model of the user's that is called the same, also in a droid that was
-// started elsewhere (0.99 to 0.225).
+// legacyModels adds the content of a config.json: a user's models in an old form, which droid also reads from a project. As with
+// customModels in settings.json, such a model replaces a model of the user with the same name, even in a droid that was started elsewhere
+// (0.99 to 0.225).
 func (r *reader) legacyModels(path string) {
 	values, ok := r.config(path, Unread)
 	if !ok {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		kind := Unheard
+		kind := UnknownKey
 		if key == "custom_models" {
 			kind = Setting
 		}
@@ -129,32 +128,31 @@ func (r *reader) key(kind Kind, path, key string, value any) {
 	r.add(Item{Kind: kind, Name: key, Does: text(value), File: path, whole: text(value)})
 }
 
-// autonomyKeys decide in which mode a session starts. They count in sessionDefaultSettings
-// and beside it.
+// autonomyKeys determine the mode in which a session starts. They count both inside and outside of sessionDefaultSettings.
 var autonomyKeys = []string{"autonomyLevel", "autonomyMode", "interactionMode"}
 
-// cautious are the values with which droid asks before it runs or writes anything.
-var cautious = map[string][]string{
+// cautiousValues are the values with which droid asks before it runs or writes anything.
+var cautiousValues = map[string][]string{
 	"autonomyLevel":   {"off"},
 	"autonomyMode":    {"normal", "spec"},
 	"interactionMode": {"auto", "spec"},
 }
 
-// autonomy adds the modes that ask less.
+// autonomy adds modes that ask less.
 func (r *reader) autonomy(path string, values map[string]any) {
 	of := sessionValues(values, autonomyKeys)
 	for _, key := range autonomyKeys {
 		value := of[key]
-		if name, _ := value.(string); value != nil && !slices.Contains(cautious[key], name) {
+		if name, _ := value.(string); value != nil && !slices.Contains(cautiousValues[key], name) {
 			r.key(Autonomy, path, key, value)
 		}
 	}
 }
 
-// modelKeys decide with which model a session starts. They count where autonomyKeys do.
+// modelKeys determine the model with which a session starts. They count in the same places as autonomyKeys.
 var modelKeys = []string{"model", "reasoningEffort", "specModeModel", "specModeReasoningEffort"}
 
-// sessionValues are the values of keys with which sessions start, in a file of settings.
+// sessionValues returns the values of keys with which sessions start, from a settings file.
 func sessionValues(values map[string]any, keys []string) map[string]any {
 	found := make(map[string]any)
 	defaults, _ := values["sessionDefaultSettings"].(map[string]any)
@@ -168,7 +166,7 @@ func sessionValues(values map[string]any, keys []string) map[string]any {
 	return found
 }
 
-// textsOf are the values that are texts with something in them.
+// textsOf returns the values that are non-empty strings.
 func textsOf(values map[string]any) map[string]string {
 	found := make(map[string]string)
 	for key, v := range values {
@@ -179,7 +177,7 @@ func textsOf(values map[string]any) map[string]string {
 	return found
 }
 
-// hooksFile adds the hooks of a file of hooks alone.
+// hooksFile adds the hooks of a hooks file.
 func (r *reader) hooksFile(path string) {
 	values, ok := r.config(path, Hook)
 	if !ok {
@@ -192,9 +190,8 @@ func (r *reader) hooksFile(path string) {
 	r.hooks(path, values)
 }
 
-// hooks adds the commands that are listed for events, in either form that droid takes:
-// a list of commands, or one of matchers with lists of commands. What is of neither form may
-// be a hook, too.
+// hooks adds the commands listed for events, in either form that droid accepts: a list of commands, or one of matchers with lists of
+// commands. A value of neither form may be a hook, too.
 func (r *reader) hooks(path string, value any) {
 	events, ok := value.(map[string]any)
 	if !ok {
@@ -206,7 +203,7 @@ func (r *reader) hooks(path string, value any) {
 		switch {
 		case isSwitch && slices.Contains([]string{"hooksDisabled", "showHookOutput"}, event):
 			if event == "hooksDisabled" && events[event] == true {
-				r.key(Setting, path, event, true) // the user's own may forbid something
+				r.key(Setting, path, event, true) // the user's own settings may forbid something
 			}
 		case !ok && events[event] != nil:
 			r.blind(Hook, path, fmt.Sprintf("has %q in a form of which nothing is known", event), text(events[event]))
@@ -237,7 +234,7 @@ func (r *reader) hookEntry(path, event string, entry any) {
 	}
 }
 
-// text is a value as JSON, the same for the same value.
+// text returns a value as canonical JSON.
 func text(v any) string {
 	data, _ := json.Marshal(v) // it was decoded from JSON
 	return string(data)

@@ -10,13 +10,13 @@ import (
 	"droid-acp/internal/droid/config"
 )
 
-// textFolders hold what droid offers as commands (0.215, 0.225). It watches its subagents without chokidar.
+// textFolders contain what droid offers as commands (0.215, 0.225). It watches its subagents without chokidar.
 var textFolders = []string{"commands", "skills"}
 
-// TextStamp is a number that changes when a command or a skill comes, goes or is
-// written, of the user's or of a project's whose session is in cwd. It reads no text.
+// TextStamp returns a number that changes when a command or skill is added, removed or written, of the user or of the project of a session
+// in cwd. It reads no file contents.
 func TextStamp(cwd, home string) uint64 {
-	h, left := fnv.New64a(), mostEntries
+	h, left := fnv.New64a(), maxEntries
 	for _, dir := range append(config.ProjectDirs(cwd), home) {
 		for _, folder := range folders {
 			for _, name := range textFolders {

@@ -10,25 +10,24 @@ import (
 	"droid-acp/internal/droid/config"
 )
 
-// User is what a user's own files say of what is left out of a project's.
+// User is what a user's own files say about the things that are excluded of a project.
 type User struct {
-	Servers  map[string]json.RawMessage // their MCP servers by name, those that are off included
-	Others   bool                       // they may have MCP servers beside these: of plugins, or of their organisation
+	Servers  map[string]json.RawMessage // their MCP servers by name, including disabled ones
+	Others   bool                       // they may have further MCP servers: from plugins, or from their organisation
 	Managed  bool                       // their organisation may have settings for them on this machine
-	Hooks    bool                       // they have hooks, or a file that may and that cannot be read
-	Unread   bool                       // some of their files may have hooks, and only droid reads it
+	Hooks    bool                       // they have hooks, or an unreadable file that may have some
+	Unread   bool                       // a file that only droid reads may have hooks
 	Lines    []string                   // the command lines of their hooks
-	Policy   []string                   // what their own policy for MCP servers allows, nil where they have none
+	Policy   []string                   // what their own policy for MCP servers allows, nil if they have none
 	Allowed  []string                   // their commandAllowlist
 	Autonomy map[string]string          // the mode in which their sessions start: all of autonomyKeys
-	Models   map[string]string          // the models that they start with: those of modelKeys that are set
+	Models   map[string]string          // the models with which they start: those of modelKeys that are set
 }
 
-// ReadUser reads the user's files below home. An error says which of them, without which
-// it is not known what the user wants, could not be looked at.
+// ReadUser reads the user's files below home. An error names a file that could not be read, without which the user's settings are unknown.
 func ReadUser(home string) (User, error) {
 	u := User{Servers: map[string]json.RawMessage{}, Models: map[string]string{}, Autonomy: startMode(nil)}
-	for _, f := range config.OfUser(home, config.MCP, config.Settings, config.LocalSettings) { // key by key the last wins
+	for _, f := range config.UserFiles(home, config.MCP, config.Settings, config.LocalSettings) { // for each key the last file wins
 		var values map[string]any
 		into := any(&values)
 		if f.Name == config.MCP {
@@ -58,10 +57,10 @@ func ReadUser(home string) (User, error) {
 		_, err := os.Stat(path)
 		return !config.IsAbsent(err)
 	}
-	u.Managed = slices.ContainsFunc(config.OfOrganization(home), mayBe)
+	u.Managed = slices.ContainsFunc(config.OrganizationFiles(home), mayBe)
 	u.Others = u.Others || u.Managed || mayBe(filepath.Join(home, ".factory", "plugins", "installed_plugins.json"))
 	r := reader{layer: Layer{Models: map[string]string{}}}
-	for _, f := range config.OfUser(home, config.Names...) {
+	for _, f := range config.UserFiles(home, config.Names...) {
 		readers[f.Name](&r, f.Path)
 	}
 	u.Hooks, u.Unread = r.layer.Has(Hook, Unread), r.layer.Has(Unread)
@@ -71,7 +70,7 @@ func ReadUser(home string) (User, error) {
 	return u, nil
 }
 
-// policyOf is what the policy for MCP servers in a file of settings allows, nil where it has none.
+// policyOf returns what the policy for MCP servers in a settings file allows, nil if there is none.
 func policyOf(values map[string]any) []string {
 	policy, _ := values["mcpPolicy"].(map[string]any)
 	if on, _ := policy["enabled"].(bool); !on {
@@ -80,7 +79,7 @@ func policyOf(values map[string]any) []string {
 	return texts(policy["allowlist"])
 }
 
-// texts are the texts of a list; what is none is left away.
+// texts returns the strings in a list, without its other elements.
 func texts(v any) []string {
 	found := []string{}
 	list, _ := v.([]any)
@@ -92,8 +91,8 @@ func texts(v any) []string {
 	return found
 }
 
-// startMode completes the values of autonomyKeys as droid understands them: autonomyMode
-// counts only where none of the others is there. What it does not know asks most.
+// startMode completes the values of autonomyKeys as droid interprets them: autonomyMode counts only if none of the others is set. Unknown
+// values mean the strictest.
 func startMode(of map[string]any) map[string]string {
 	level, interaction := "off", "auto"
 	mode, _ := of["autonomyMode"].(string)
@@ -122,8 +121,8 @@ func startMode(of map[string]any) map[string]string {
 	return map[string]string{"autonomyLevel": level, "autonomyMode": mode, "interactionMode": interaction}
 }
 
-// NotOwn says why an MCP server is not the user's alone, "" where it is: their file names it, and no file of the project does
-// that is read for a session in cwd. An error says that it cannot be known.
+// NotOwn says why an MCP server is not only the user's, "" if it is: their file names it, and no project file that is read for a session in
+// cwd does. An error means that this cannot be determined.
 func NotOwn(cwd, home, server string) (why string, err error) {
 	user, err := ReadUser(home)
 	if err != nil {
@@ -143,8 +142,8 @@ func NotOwn(cwd, home, server string) (why string, err error) {
 	return "", nil
 }
 
-// ServerPrograms are the programs of the MCP servers that a project and the user name in their files, by the servers' names. A
-// server is not among them that runs no program, looks for it in a PATH of its own, or is named twice.
+// ServerPrograms returns the programs of the MCP servers in the files of a project and of the user, by the servers' names. It omits servers
+// that run no program, look for it in their own PATH, or are named twice.
 func ServerPrograms(cwd, home string) map[string]string {
 	programs, twice := make(map[string]string), make(map[string]bool)
 	add := func(name string, raw []byte) {

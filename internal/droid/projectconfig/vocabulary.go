@@ -7,9 +7,8 @@ import (
 	"sync"
 )
 
-// vocabulary are the keys that settings.json has in droid 0.99.0, 0.215.0 and 0.225.2, read out
-// of these programs: the keys of their schema, those that they lift from elsewhere, and those
-// of the settings of a process. What is none of them does nothing in these droids.
+// vocabulary are the keys of settings.json in droid 0.99.0, 0.215.0 and 0.225.2, extracted from these programs: the keys of their schema,
+// those that they move from elsewhere, and those of the settings of a process. Other keys have no effect in these droids.
 var vocabulary = []string{
 	"advancedAnalyticsConsentVersion", "advancedAnalyticsEnabled", "allowBackgroundProcesses", "allowManagedHooksOnly",
 	"allowSubagentsInScripts", "apiKey", "automationQuitWarningDismissed", "autonomyLevel", "autonomyMode",
@@ -40,9 +39,8 @@ var vocabulary = []string{
 	"worktreeAutoDeleteLimit", "worktreeDirectory",
 }
 
-// harmlessKeys say which values of a key run nothing, ask no less, send nothing elsewhere and
-// delete nothing. They are of the terminal's looks, of what a request costs, of the model and
-// of asking more.
+// harmlessKeys say which values of a key run nothing, ask no less, send nothing elsewhere and delete nothing. They concern the look of the
+// terminal, the cost of requests, the model, and asking more.
 var harmlessKeys = map[string]func(any) bool{
 	"$comment": isAny, "$schema": isText,
 
@@ -53,7 +51,7 @@ var harmlessKeys = map[string]func(any) bool{
 	"enableWarmup": isPlain, "routedModelVisibilityEnabled": isPlain, "includeCoAuthoredByDroid": isPlain,
 	"specSaveEnabled": isPlain, "specSaveDir": isLocalPath,
 
-	"mcpPolicy":       isAny, // a process has one of its own where it matters, see droid.Command.Without
+	"mcpPolicy":       isAny, // a process has its own where it matters, see droid.Command.Without
 	"commandDenylist": isTexts, "commandBlocklist": isTexts, "enableDroidShield": isTrue, "droidShield20OptIn": isTrue, "webSearchDisabled": isTrue,
 	"cloudSessionSync": isFalse, "wikiCloudSync": isFalse, "advancedAnalyticsEnabled": isFalse, "localSignalsOptIn": isFalse,
 	"remoteAccessEnabled": isFalse, "allowBackgroundProcesses": isFalse, "imageGenerationEnabled": isFalse, "voiceDictationEnabled": isFalse,
@@ -72,13 +70,13 @@ func isTrue(v any) bool  { return v == true }
 func isFalse(v any) bool { return v == false }
 func isText(v any) bool  { _, ok := v.(string); return ok }
 
-// isTexts reports whether a value is a list of texts.
+// isTexts reports whether a value is a list of strings.
 func isTexts(v any) bool {
 	list, ok := v.([]any)
 	return ok && !slices.ContainsFunc(list, func(v any) bool { return !isText(v) })
 }
 
-// isPlain reports whether a value is a text, a number or a switch, or an object of these.
+// isPlain reports whether a value is a string, a number or a boolean, or an object of these.
 func isPlain(v any) bool {
 	switch v := v.(type) {
 	case string, float64, bool:
@@ -94,7 +92,7 @@ func isPlain(v any) bool {
 	return false
 }
 
-// isWord reports whether a value is a name such as that of a sound, and no path.
+// isWord reports whether a value is a plain name, such as that of a sound, and not a path.
 func isWord(v any) bool {
 	word, ok := v.(string)
 	return ok && soundName().MatchString(word)
@@ -102,7 +100,7 @@ func isWord(v any) bool {
 
 var soundName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9-]*$`) })
 
-// isLocalPath reports whether a value is a path that does not lead out of the project.
+// isLocalPath reports whether a value is a path inside the project.
 func isLocalPath(v any) bool {
 	path, ok := v.(string)
 	return ok && (path == "" || filepath.IsLocal(path))

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Verdict is what the rules say of a command.
+// Verdict is the result of applying rules to a command.
 type Verdict struct {
-	Meets  []Rule // that decide, those of the strongest kind alone
-	Unread bool   // the command has a part that only a shell understands
-	Open   string // the part that no rule lets through, where others are let through
+	Matches []Rule // rules that match, of the strongest kind only
+	Unread  bool   // the command has a part that only a shell can interpret
+	Open    string // a part that no rule allows, if other parts are allowed
 }
 
-// Reading is what rules say of a command, as this program reads them: as droid cuts both down to a key. It knows none
-// of the lists that droid has of its own, and nothing of what droid takes for harmless.
+// Reading applies rules to a command, as this program understands them: as droid reduces both to a key. It does not know droid's built-in
+// lists, nor which commands droid considers harmless.
 func Reading(all []Rule, command string) (v Verdict) {
 	parts, plain := split(command)
 	v.Unread = !plain
@@ -27,36 +27,36 @@ func Reading(all []Rule, command string) (v Verdict) {
 	}
 	for _, kind := range []Kind{Blocked, Denied} {
 		for _, part := range parts {
-			v.Meets = append(v.Meets, meets(kind, Key(part))...)
+			v.Matches = append(v.Matches, meets(kind, Key(part))...)
 		}
-		if len(v.Meets) > 0 {
+		if len(v.Matches) > 0 {
 			return v
 		}
 	}
 	for _, part := range parts {
 		if len(parts) > 1 && Key(part) == "cd" {
-			continue // droid passes it over (0.99 to 0.225)
+			continue // droid ignores it (0.99 to 0.225)
 		}
 		found := meets(Allowed, Key(part))
 		if len(found) == 0 && v.Open == "" {
 			v.Open = part
 		}
-		v.Meets = append(v.Meets, found...)
+		v.Matches = append(v.Matches, found...)
 	}
 	return v
 }
 
-// Lets reports whether the rules let the command run without a question.
-func (v Verdict) Lets() bool {
-	return len(v.Meets) > 0 && v.Meets[0].Kind == Allowed && v.Open == "" && !v.Unread
+// Allows reports whether the rules allow the command without a question.
+func (v Verdict) Allows() bool {
+	return len(v.Matches) > 0 && v.Matches[0].Kind == Allowed && v.Open == "" && !v.Unread
 }
 
-// keyWords is how many words droid keeps of the commands of a program, where that is not one (0.225.2). It keeps no
-// key of rm: an entry for it lets nothing run.
-var keyWords = map[string]int{"git": 2, "npm": 2, "pnpm": 2, "yarn": 2, "bun": 2, "gh": 3, "rm": 0}
+// keptWords is how many words droid keeps of the commands of a program, 1 if not listed (0.225.2). It keeps none of rm: an entry for it
+// allows nothing.
+var keptWords = map[string]int{"git": 2, "npm": 2, "pnpm": 2, "yarn": 2, "bun": 2, "gh": 3, "rm": 0}
 
-// Key is what droid keeps of a command, and of an entry of its lists: the name of the program, of some with what it is
-// to do. So an entry "touch a" lets each "touch" run. It is "" where that is not known.
+// Key returns what droid keeps of a command, and of an entry of its lists: the program's name, for some programs with the subcommand. So an
+// entry "touch a" allows each "touch". It is "" if unknown.
 func Key(command string) string {
 	words := strings.Fields(command)
 	for len(words) > 0 && isAssignment(words[0]) {
@@ -65,7 +65,7 @@ func Key(command string) string {
 	if len(words) == 0 {
 		return ""
 	}
-	n, known := keyWords[words[0]]
+	n, known := keptWords[words[0]]
 	if !known {
 		n = 1
 	}
@@ -75,14 +75,14 @@ func Key(command string) string {
 	return strings.Join(words[:n], " ")
 }
 
-// isAssignment reports whether a word sets a variable for the command behind it.
+// isAssignment reports whether a word sets a variable for the command after it.
 func isAssignment(word string) bool {
 	name, _, ok := strings.Cut(word, "=")
 	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") == ""
 }
 
-// split cuts a command line into the commands that a shell runs. plain is false where it has something that runs others,
-// such as $(…), or that this program does not read.
+// split splits a command line into the commands that a shell runs. plain is false if the line contains something that runs others, such as
+// $(…), or that this program cannot parse.
 func split(line string) (parts []string, plain bool) {
 	plain = true
 	begin, quote := 0, byte(0)

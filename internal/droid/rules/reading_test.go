@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What droid 0.225.2 keeps of a command, as its own check showed.
+// The keys that droid 0.225.2 keeps of commands, as its own check shows them.
 func TestKey(t *testing.T) {
 	for command, key := range map[string]string{
 		"touch zz1": "touch", "FOO=1 BAR=x touch a": "touch", "npm run test": "npm run", "npm": "", "npm test": "npm test", "git push origin x": "git push",
@@ -31,11 +31,11 @@ func TestReading(t *testing.T) {
 		v := Reading(all, command)
 		got := "open"
 		switch {
-		case len(v.Meets) > 0 && v.Meets[0].Kind == Blocked:
+		case len(v.Matches) > 0 && v.Matches[0].Kind == Blocked:
 			got = "blocks"
-		case len(v.Meets) > 0 && v.Meets[0].Kind == Denied:
+		case len(v.Matches) > 0 && v.Matches[0].Kind == Denied:
 			got = "asks"
-		case v.Lets():
+		case v.Allows():
 			got = "lets"
 		case v.Unread:
 			got = "unread"

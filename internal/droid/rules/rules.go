@@ -1,5 +1,6 @@
-// Package rules reads what users of droid and their projects have allowed, denied and blocked for good, says which of
-// that a command meets, and takes a permission of the user's back. It never writes a project's file.
+// Package rules reads what users of droid and their projects have allowed, denied and blocked permanently, determines which of these rules
+// match a command, and removes permissions of the user. Its main type is Rule; the adapter's command /permissions uses it. It never writes
+// a project's file.
 package rules
 
 import (
@@ -13,21 +14,21 @@ import (
 	"droid-acp/internal/droid/config"
 )
 
-// Kind is what a rule does.
+// Kind is the effect of a rule.
 type Kind int
 
-// The kinds. Blocked beats Denied beats Allowed, whatever the file (0.215, 0.225).
+// Kinds of rules. Blocked overrides Denied, which overrides Allowed, whatever the file (0.215, 0.225).
 const (
-	Allowed Kind = iota // its commands run without a question
-	Denied              // droid asks before its commands, and offers no lasting yes
-	Blocked             // its commands never run, and nobody is asked
-	MCP                 // its tools of MCP servers run without a question
+	Allowed Kind = iota // matching commands run without a question
+	Denied              // droid asks before matching commands, and does not offer to allow them permanently
+	Blocked             // matching commands never run, without a question
+	MCP                 // matching tools of MCP servers run without a question
 )
 
-// Owner is whose file a rule stands in.
+// Owner is the owner of a rule's file.
 type Owner int
 
-// The owners.
+// Owners of rules.
 const (
 	User    Owner = iota // ~/.factory
 	Project              // .factory/settings.json of the project
@@ -35,32 +36,32 @@ const (
 	Process              // the settings of one droid process
 )
 
-// Rule is one entry.
+// Rule is one entry of a list.
 type Rule struct {
 	Kind  Kind
-	Text  string // the entry as it stands; "server: tool" or "server: all tools" of MCP
+	Text  string // the entry as written; "server: tool" or "server: all tools" for MCP
 	Owner Owner
-	File  string // "" where this program gives it to its droids
+	File  string // "" if this program sets it for its droids
 
-	keys    []string // the objects that lead to it
-	element bool     // it is an element of the list at keys, else the last of keys
+	keys    []string // the path of object keys that leads to it
+	element bool     // it is an element of the list at keys, otherwise the last of keys
 }
 
-// lists are the keys of settings with commands (0.99 to 0.225; droid before 0.215 may know fewer).
+// lists are the settings keys with commands (0.99 to 0.225; droid before 0.215 may know fewer).
 var lists = []struct {
 	key  string
 	kind Kind
 }{{"commandAllowlist", Allowed}, {"commandDenylist", Denied}, {"commandBlocklist", Blocked}}
 
-// grants is the key of mcp.json with what the user has allowed of MCP servers (0.225.2).
+// grants is the key in mcp.json of what the user has allowed for MCP servers (0.225.2).
 const grants = "persistentPermissions"
 
-// Read reads the rules that count in a directory: those of the user, whose directory is home, of the project, and of
-// the file that $FACTORY_RUNTIME_SETTINGS_PATH names, "" for none. A list of settings.local.json takes the place of the
-// one in settings.json beside it (0.99 to 0.225). Each file that could not be read is in unread.
+// Read reads the rules that apply in a directory: those of the user, with the home directory home, of the project, and of the file that
+// $FACTORY_RUNTIME_SETTINGS_PATH names, "" for none. A list in settings.local.json replaces the one in settings.json in the same directory
+// (0.99 to 0.225). unread joins the errors of files that could not be read.
 func Read(cwd, home, runtime string) (rules []Rule, unread error) {
 	var failed []error
-	listed := make(map[string]bool) // by the directory and the key
+	listed := make(map[string]bool) // by directory and key
 	read := func(f config.File, owner Owner) {
 		var values map[string]json.RawMessage
 		_, err := f.Decode(&values)
@@ -75,10 +76,10 @@ func Read(cwd, home, runtime string) (rules []Rule, unread error) {
 		}
 		rules = append(rules, found...)
 	}
-	for _, f := range config.OfUser(home, config.LocalSettings, config.Settings, config.MCP) {
+	for _, f := range config.UserFiles(home, config.LocalSettings, config.Settings, config.MCP) {
 		read(f, User)
 	}
-	for _, f := range config.OfProject(cwd, home, config.LocalSettings, config.Settings) {
+	for _, f := range config.ProjectFiles(cwd, home, config.LocalSettings, config.Settings) {
 		read(f, map[string]Owner{config.Settings: Project, config.LocalSettings: Local}[f.Name])
 	}
 	if runtime != "" {
@@ -87,7 +88,7 @@ func Read(cwd, home, runtime string) (rules []Rule, unread error) {
 	return rules, errors.Join(failed...)
 }
 
-// commands are the rules among the values of a file of settings whose lists were not listed before.
+// commands returns the rules in the values of a settings file, except for lists already in listed.
 func commands(f config.File, owner Owner, values map[string]json.RawMessage, listed map[string]bool) (found []Rule, err error) {
 	for _, l := range lists {
 		var entries []any
@@ -108,7 +109,7 @@ func commands(f config.File, owner Owner, values map[string]json.RawMessage, lis
 	return found, err
 }
 
-// granted are the rules in the user's mcp.json, whose value of grants this is.
+// granted returns the rules in the user's mcp.json, from its value of grants.
 func granted(path string, value json.RawMessage) (found []Rule, err error) {
 	var given struct {
 		Tools   map[string]map[string]json.RawMessage

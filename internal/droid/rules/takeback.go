@@ -15,32 +15,32 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// ErrNotTheirs says that a rule is none of those that are taken back here.
-var ErrNotTheirs = errors.New("only what you have allowed yourself, in a file of yours, is taken back here")
+// ErrNotRemovable means that TakeBack does not remove such a rule.
+var ErrNotRemovable = errors.New("only what you have allowed yourself, in a file of yours, is taken back here")
 
-// errChanged says that somebody else has written the file.
+// errChanged means that another process has written the file.
 var errChanged = errors.New("it was written by somebody else at the same time")
 
 const (
 	lockName = "droid-acp-rules.lock"
-	lockTime = 5 * time.Second // for another agent that writes
-	tries    = 5               // where droid writes the file at the same time
+	lockTime = 5 * time.Second // for another agent that writes the file
+	tries    = 5               // if droid writes the file at the same time
 )
 
-// TakenBack reports whether the rule is a permission that TakeBack removes.
+// TakenBack reports whether the rule is a permission that TakeBack can remove.
 func (r Rule) TakenBack() bool {
 	return r.Owner == User && r.File != "" && (r.Kind == Allowed || r.Kind == MCP)
 }
 
-// TakeBack removes a permission from the user's file, which is written whole, and with all else as it was; droid reads
-// it again within two seconds (0.215, 0.225). A rule that is not there any more is no error. droid, which may have read
-// the file before, can write it again: look again.
+// TakeBack removes a permission from the user's file, which is rewritten as a whole with everything else unchanged; droid reads it again
+// within two seconds (0.215, 0.225). A rule that no longer exists is not an error. A droid that has read the file before can write the rule
+// again, so callers must check.
 func TakeBack(locks files.Locks, r Rule) error {
 	if !r.TakenBack() {
-		return ErrNotTheirs
+		return ErrNotRemovable
 	}
-	path := files.RealPath(r.File) // a link to it stays one
-	lock, err := take(locks, filepath.Join(filepath.Dir(r.File), lockName))
+	path := files.RealPath(r.File) // a symbolic link to it stays one
+	lock, err := lockFile(locks, filepath.Join(filepath.Dir(r.File), lockName))
 	if err != nil {
 		return err
 	}
@@ -53,8 +53,8 @@ func TakeBack(locks files.Locks, r Rule) error {
 	return err
 }
 
-// take locks the user's files against other agents. Where nobody can lock files there is no lock.
-func take(locks files.Locks, path string) (release func(), err error) {
+// lockFile locks the user's files against other agents. On a file system without locks it does nothing.
+func lockFile(locks files.Locks, path string) (release func(), err error) {
 	file, err := locks.TakeWait(path, lockTime)
 	if err == nil || file != nil && errors.As(err, new(*files.NoLocksError)) {
 		return func() { files.Unlock(file, path) }, nil
@@ -91,7 +91,7 @@ func (r Rule) takeBack(path string) error {
 	})
 }
 
-// without is the text of a file without the rule, and with all else as it was: comments, order, white space.
+// without returns the text of a file without the rule, and with everything else unchanged: comments, order, white space.
 func (r Rule) without(data []byte) ([]byte, error) {
 	for {
 		plain := config.WithoutComments(data)
@@ -99,7 +99,7 @@ func (r Rule) without(data []byte) ([]byte, error) {
 		if err := json.Unmarshal(plain, &was); err != nil {
 			return nil, fmt.Errorf("it is no JSON that can be changed: %w", err)
 		}
-		begin, end := r.place(plain)
+		begin, end := r.locate(plain)
 		if begin < 0 {
 			return data, nil
 		}
@@ -111,7 +111,7 @@ func (r Rule) without(data []byte) ([]byte, error) {
 	}
 }
 
-// removed is a value without the first place of the rule.
+// removed returns a value without the first occurrence of the rule.
 func (r Rule) removed(value any) any {
 	at := value
 	for _, key := range r.keys[:len(r.keys)-1] {
@@ -132,9 +132,9 @@ func (r Rule) removed(value any) any {
 	return value
 }
 
-// place is where the rule stands in JSON without comments: an element of a list, or a member of an object. begin is
-// negative where it does not.
-func (r Rule) place(plain []byte) (begin, end int) {
+// locate returns the position of the rule in JSON without comments: an element of a list, or a member of an object. begin is negative if it
+// is not there.
+func (r Rule) locate(plain []byte) (begin, end int) {
 	at := rawjson.SkipSpace(plain, 0)
 	for i, key := range r.keys {
 		name, value := member(plain, at, key)
@@ -161,15 +161,15 @@ func (r Rule) place(plain []byte) (begin, end int) {
 	return -1, -1
 }
 
-// member is where a member of the object at an index of valid JSON begins, and its value. Of several with a name the
-// last one counts. name is negative where there is none.
+// member returns the position of a member of the object at an index of valid JSON, and of its value. Of duplicate names the last one
+// counts. name is negative if there is none.
 func member(plain []byte, at int, key string) (name, value int) {
 	if name = -1; plain[at] != '{' {
 		return name, 0
 	}
 	for i := rawjson.SkipSpace(plain, at+1); plain[i] == '"'; {
 		end := rawjson.SkipString(plain, i)
-		begin := rawjson.SkipSpace(plain, rawjson.SkipSpace(plain, end)+1) // behind the colon
+		begin := rawjson.SkipSpace(plain, rawjson.SkipSpace(plain, end)+1) // after the colon
 		if rawjson.Unquote(plain[i:end]) == key {
 			name, value = i, begin
 		}
@@ -180,8 +180,7 @@ func member(plain []byte, at int, key string) (name, value int) {
 	return name, value
 }
 
-// cut takes out what stands from begin to end, with the comma behind it, or, where there is none, before it, and its
-// line where nothing else is in that.
+// cut removes the text from begin to end, with the comma after it or, if there is none, before it, and its line if that is otherwise empty.
 func cut(data, plain []byte, begin, end int) []byte {
 	comma := rawjson.SkipSpace(plain, end)
 	out := append([]byte{}, data...)

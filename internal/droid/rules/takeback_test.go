@@ -34,7 +34,7 @@ func ruleOf(t *testing.T, home, text string) Rule {
 	return Rule{}
 }
 
-// All but the entry stays as it was: comments, order, white space, numbers, what nobody knows.
+// Everything but the entry is unchanged: comments, order, white space, numbers, unknown keys.
 func TestTakeBack(t *testing.T) {
 	for name, tc := range map[string]struct{ file, text, before, after string }{
 		"one of several": {"settings.json", "git push", `{
@@ -99,7 +99,7 @@ func TestTakeBackBehindALink(t *testing.T) {
 	require.Equal(t, os.FileMode(0o640), info.Mode())
 }
 
-// What is not the user's own permission is not taken back, and what cannot be told from the rest stays.
+// A rule that is not the user's own permission is not removed, and one that cannot be distinguished from the rest stays.
 func TestTakeBackRefuses(t *testing.T) {
 	home := t.TempDir()
 	mine := write(t, home, ".factory/mcp.json", `{"persistentPermissions":{"servers":{"twice":{},"twice":{}}}}`)
@@ -119,7 +119,7 @@ func TestTakeBackRefuses(t *testing.T) {
 			ruleMCP = r
 			require.ErrorContains(t, TakeBack(files.Locks{}, r), "by hand", r.Text)
 		default:
-			require.ErrorIs(t, TakeBack(files.Locks{}, r), ErrNotTheirs, r.Text)
+			require.ErrorIs(t, TakeBack(files.Locks{}, r), ErrNotRemovable, r.Text)
 		}
 	}
 	for path, text := range before {
@@ -139,7 +139,7 @@ func TestReadWithoutADirectory(t *testing.T) {
 	require.Empty(t, rules)
 }
 
-// A list of settings.local.json takes the place of the one beside it, also where it is empty (0.99 to 0.225).
+// A list in settings.local.json replaces the one in settings.json of its directory, even if it is empty (0.99 to 0.225).
 func TestReadLocalSettings(t *testing.T) {
 	home := t.TempDir()
 	for _, dir := range []string{".factory", "work/.factory"} {

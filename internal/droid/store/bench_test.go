@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostileLinks is a file of links of 1 MB that somebody made: a path of links from each of n
-// sessions of the store, of which most lead to sessions that are not there.
+// hostileLinks returns a forged file of links of 1 MB: a path of links from each of n sessions of the store, most of which lead to missing
+// sessions.
 func hostileLinks(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < 1<<20; i++ {
@@ -35,7 +35,7 @@ func TestWorkOfAListGrowsWithTheFiles(t *testing.T) {
 	l := threads{newFamily(parseLinks([]byte(file)), all), map[string]bool{}}
 	for _, c := range all {
 		l.heads[c.path()] = head{}
-		l.place(c, head{})
+		l.lookup(c, head{})
 	}
 	require.Less(t, l.asked, 6*(strings.Count(file, "\n")+sessions))
 }

@@ -11,37 +11,32 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// companions end the names of the files that droid keeps beside a conversation.
-// They are named one by one: an id may begin like another one.
+// companions are the suffixes of the files that droid keeps with a conversation. They are listed because an ID may be a prefix of another
+// one.
 var companions = []string{".settings.json", ".settings.json.bak"}
 
-// Delete removes sessions from the store, those of one thread for example. Nothing
-// is destroyed: their files move to a new directory
+// Delete removes sessions from the store, such as those of one thread. Nothing is destroyed: their files are moved to a new directory
 //
 //	<home>/.factory/droid-acp-trash/<time>-<first id>-<number>/
 //
-// in which they lie as in the store, with the times they had. Moving what that
-// directory holds back into <home>/.factory/sessions brings the sessions back, and
-// the thread with them; nothing empties the trash. All files move, or none when one
-// cannot be moved. When this program is killed meanwhile, each session is in the store or in
-// the trash. If .factory/sessions is a symbolic link, the trash is beside the directory that it
-// leads to. A store that is a file system of its own has no trash: nothing is deleted.
+// which has the structure of the store; the files keep their times. Moving its content back into <home>/.factory/sessions restores the
+// sessions and the thread; nothing empties the trash. Either all files are moved or, if one cannot be moved, none. If this program is
+// killed during that, each session is in the store or in the trash. If .factory/sessions is a symbolic link, the trash is in the parent of
+// its target. A store that is a separate file system has no trash: nothing is deleted.
 //
-// An id that the store does not have, or could not have, is no error, nor is
-// one that another process deletes at the same time. If some process holds one of the
-// sessions, or loads it (Free), none is deleted: 0.99 would begin a new file without a beginning
-// under the same name, 0.225 would lose what comes after. A droid that nobody
-// holds a session for, such as one in a terminal, is not noticed: it keeps no file
-// open (0.99 to 0.225).
+// An ID that is not in the store, or invalid, is not an error, nor is a session that another process deletes at the same time. If any
+// process holds one of the sessions, or loads it (Free), none is deleted: 0.99 would create a new file without a beginning under the same
+// name, 0.225 would lose what follows. A droid for which no process holds a session, such as one in a terminal, is not noticed: it keeps no
+// file open (0.99 to 0.225).
 func (s *Store) Delete(ids ...string) error { return s.delete(ids, s.Free, s.trash) }
 
-// CheckDelete returns the error for which Delete would not move these sessions, nil where they can be moved. It does not
-// look whether somebody holds them.
+// CheckDelete returns the error with which Delete would fail to move these sessions, nil if they can be moved. It does not check whether a
+// process holds them.
 func (s *Store) CheckDelete(ids ...string) error {
 	return s.delete(ids, func(string) error { return nil }, s.tryTrash)
 }
 
-// delete has move take what the store has of these sessions. free returns the error for which one stays.
+// delete calls move for the files of these sessions in the store. free returns an error for a session that must stay.
 func (s *Store) delete(ids []string, free func(id string) error, move func([]stored) error) error {
 	var deleted []stored
 	for _, id := range ids {
@@ -68,14 +63,13 @@ func (s *Store) delete(ids []string, free func(id string) error, move func([]sto
 	return nil
 }
 
-// stored is a session and the directories that have a file of it.
+// stored is a session and the directories that contain files of it.
 type stored struct {
 	id   string
 	dirs []directory
 }
 
-// conversations are the directories that have a file of this id. A directory that
-// several names lead to counts once.
+// conversations returns the directories that contain a file of this ID. A directory with several names counts once.
 func (s *Store) conversations(id string) (from []directory, err error) {
 	dirs, _, err := s.directories()
 	if err != nil {
@@ -85,7 +79,7 @@ func (s *Store) conversations(id string) (from []directory, err error) {
 	for _, d := range dirs {
 		info, err := os.Lstat(d.file(id + transcript))
 		switch {
-		case err != nil && !missing(err):
+		case err != nil && !isMissing(err):
 			return nil, err
 		case err != nil || info.IsDir():
 			continue
@@ -102,9 +96,8 @@ func (s *Store) conversations(id string) (from []directory, err error) {
 	return from, nil
 }
 
-// inside returns where d really lies, and an error when that is not in the store:
-// droid reads and writes sessions there too (0.99 to 0.225), but whoever made the
-// link keeps more than droid's files there.
+// inside resolves d, and returns an error if it is not inside the store: droid reads and writes sessions there too (0.99 to 0.225), but the
+// target of such a link contains more than droid's files.
 func (s *Store) inside(d directory) (string, error) {
 	root, err := filepath.EvalSymlinks(s.root)
 	if err != nil {
@@ -120,8 +113,8 @@ func (s *Store) inside(d directory) (string, error) {
 	return place, nil
 }
 
-// missing says that a file is not there, also because its directory is gone or
-// cannot be searched, in which case droid does not find it either.
-func missing(err error) bool {
+// isMissing reports whether an error means that a file does not exist, or that its directory cannot be searched, in which case droid does
+// not find it either.
+func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }

@@ -134,7 +134,7 @@ func TestDeleteWithoutPlaceForIt(t *testing.T) {
 	require.Equal(t, []string{"kept"}, ids(s.list("", 0)))
 }
 
-// Whether the files of a session can be moved is found out beforehand, and leaves no trace. Who has it open is not asked.
+// CheckDelete finds out whether the files of a session can be moved, and leaves no trace. It does not check who has it open.
 func TestCheckDelete(t *testing.T) {
 	s := newStore(t)
 	all := s.full("mine")
@@ -194,7 +194,7 @@ func TestDeleteAtOnce(t *testing.T) {
 	require.Empty(t, s.logs.All())
 }
 
-// The store is a symbolic link: the trash is beside the directory that it leads to.
+// The store is a symbolic link: the trash is in the parent of its target.
 func TestDeleteBehindALink(t *testing.T) {
 	s := newStore(t)
 	other := filepath.Join(t.TempDir(), "sessions")
@@ -337,8 +337,7 @@ func requireThereOrMoved(t *testing.T, s testStore, id string, all []string) {
 	}
 }
 
-// What a droid writes under a name while its session is moved is not replaced when the rest
-// cannot be moved, and the error says where it is.
+// A file that a droid writes while its session is moved is not replaced when the rest cannot be moved, and the error says where it is.
 func TestDeleteGoesBackOverNothing(t *testing.T) {
 	s := newStore(t)
 	path := s.session("busy", abs("/w"), 1)
@@ -410,7 +409,7 @@ func TestDeleteOfASessionThatIsLoaded(t *testing.T) {
 	require.Empty(t, filesIn(t, filepath.Join(filepath.Dir(s.root), openName)))
 }
 
-// What processes that were killed have left does not gather.
+// Files of killed processes do not accumulate.
 func TestHoldSweepsWhatIsLeft(t *testing.T) {
 	s := newStore(t)
 	kept, err := s.MarkOpen("kept")
@@ -428,7 +427,7 @@ func TestHoldSweepsWhatIsLeft(t *testing.T) {
 	require.Empty(t, filesIn(t, dir))
 }
 
-// Whoever comes while the last holder leaves holds a file that the next one sees.
+// A process that arrives while the last holder releases holds a file that the next one sees.
 func TestHoldAtOnce(t *testing.T) {
 	s := newStore(t)
 	var all sync.WaitGroup

@@ -14,60 +14,59 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// Why a file is no session.
+// Reasons why a file is not a session.
 var (
-	errDamaged    = errors.New("damaged")      // no complete first line of JSON
+	errDamaged    = errors.New("damaged")      // the first line is not complete JSON
 	errForeign    = errors.New("no session")   // something else
-	errUnreadable = errors.New("not readable") // the system says no
+	errUnreadable = errors.New("not readable") // the system denies access
 )
 
 const (
-	// firstRead is enough for the first line of nearly every session: it holds the
-	// directory and a title of at most 150 characters.
+	// firstRead is enough for the first line of nearly every session, which has the directory and a title of at most 150 characters.
 	firstRead = 4 << 10
-	// maxHead bounds what is read of a file, however large. The user's first
-	// message comes at 2 kB in 0.99 and at 12 kB in 0.225 of a home without skills.
+	// maxHead limits how much of a file is read. The user's first message is at 2 kB in 0.99, and at 12 kB in 0.225 with a home without
+	// skills.
 	maxHead = 64 << 10
 )
 
-// start is the first line of a session.
-type start struct {
+// firstRecord is the first line of a session.
+type firstRecord struct {
 	Type  string `json:"type"`
 	Title string `json:"title"`
-	// SessionTitle is what 0.99 shows; its title stays the first prompt.
+	// SessionTitle is shown by 0.99, whose title stays the first prompt.
 	SessionTitle string `json:"sessionTitle"`
 	TitleIsUsers bool   `json:"isSessionTitleManuallySet"`
 	// TitleStage is set once a model has named the session.
 	TitleStage string `json:"sessionTitleAutoStage"`
 	Parent     string `json:"parent"`
 	CWD        string `json:"cwd"`
-	LastCWD    string `json:"lastCwd"` // where droid continues, if elsewhere
+	LastCWD    string `json:"lastCwd"` // the directory in which droid continues, if different
 	Caller     string `json:"callingSessionId"`
-	// ForkedAt is the message up to which a fork or a rewind has its parent's
-	// messages, null for none (since 0.215); other sessions do not have it.
+	// ForkedAt is the message up to which a fork or rewind has its parent's messages, null for none (since 0.215); other sessions do not
+	// have the field.
 	ForkedAt json.RawMessage `json:"forkedAtMessageId"`
 	Host     string          `json:"hostId"` // since 0.215
-	// MissionRole is "worker" for what a mission runs by itself.
+	// MissionRole is "worker" for a session that a mission runs by itself.
 	MissionRole string `json:"decompSessionType"`
 }
 
 // parseStart parses the first line of a session.
-func parseStart(line []byte) (start, error) {
-	var s start
+func parseStart(line []byte) (firstRecord, error) {
+	var s firstRecord
 	if err := json.Unmarshal(line, &s); err != nil {
 		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return start{}, fmt.Errorf("%w: %w", errForeign, err)
+			return firstRecord{}, fmt.Errorf("%w: %w", errForeign, err)
 		}
-		return start{}, fmt.Errorf("%w: %w", errDamaged, err)
+		return firstRecord{}, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	if s.Type != "session_start" {
-		return start{}, fmt.Errorf("%w: it begins with %.40q", errForeign, s.Type)
+		return firstRecord{}, fmt.Errorf("%w: it begins with %.40q", errForeign, s.Type)
 	}
 	return s, nil
 }
 
-// cwd is where droid continues the session.
-func (s start) cwd() string {
+// cwd returns the directory in which droid continues the session.
+func (s firstRecord) cwd() string {
 	cwd := cmp.Or(s.LastCWD, s.CWD)
 	if !filepath.IsAbs(cwd) {
 		return ""
@@ -75,42 +74,40 @@ func (s start) cwd() string {
 	return filepath.Clean(cwd)
 }
 
-// head is what the beginning of a file tells.
+// head is the information in the beginning of a file.
 type head struct {
-	start
-	spoken bool   // there is more than injected text, or the head ends before one can tell
-	prompt string // what the user first said; "" when unknown
+	firstRecord
+	spoken bool   // it has more than injected text, or the head is too short to decide
+	prompt string // the user's first text; "" if unknown
 
-	compaction  string    // id of the summary that the session begins with, "" for none
-	compactedAt time.Time // when that was made
+	compaction  string    // ID of the summary that the session begins with, "" if none
+	compactedAt time.Time // time of that summary
 }
 
 func (h head) session(id string, updated time.Time) Session {
 	return Session{ID: id, CWD: h.cwd(), Title: h.title(), UpdatedAt: updated}
 }
 
-// internal says whether the user did not start the session or never said
-// anything in it, unless it is one in which a thread of the user's went on.
+// internal reports whether the user did not start the session or never wrote anything in it, unless a thread of the user continued in it.
 func (h head) internal(goesOn bool) bool {
 	return h.Caller != "" || h.MissionRole == "worker" || !h.spoken && !goesOn
 }
 
-// reader reads the beginnings of files, one after another.
+// reader reads the beginnings of files, one at a time.
 type reader struct{ buf []byte }
 
-// read reads the beginning of the session at path. It stops after the first
-// line, with a head that is not complete, if want does not accept it; nil
+// read reads the beginning of the session at path. If want does not accept the first line, it stops there with an incomplete head; nil
 // accepts all.
-func (r *reader) read(path string, want func(start) bool) (head, error) {
+func (r *reader) read(path string, want func(firstRecord) bool) (head, error) {
 	h, err := r.once(path, want)
 	if errors.Is(err, errDamaged) {
-		// droid writes titles in place: what is damaged may only be half written.
+		// droid writes titles in place: a damaged file may be in the middle of a write.
 		return r.once(path, want)
 	}
 	return h, err
 }
 
-func (r *reader) once(path string, want func(start) bool) (head, error) {
+func (r *reader) once(path string, want func(firstRecord) bool) (head, error) {
 	f, _, err := files.Open(path)
 	if err != nil {
 		return head{}, fmt.Errorf("%w: %w", errUnreadable, err)
@@ -120,7 +117,7 @@ func (r *reader) once(path string, want func(start) bool) (head, error) {
 }
 
 // from reads a session from its beginning.
-func (r *reader) from(f io.Reader, want func(start) bool) (head, error) {
+func (r *reader) from(f io.Reader, want func(firstRecord) bool) (head, error) {
 	if r.buf == nil {
 		r.buf = make([]byte, maxHead)
 	}
@@ -141,7 +138,7 @@ func (r *reader) from(f io.Reader, want func(start) bool) (head, error) {
 	if err != nil {
 		return head{}, err
 	}
-	h := head{start: s}
+	h := head{firstRecord: s}
 	if want != nil && !want(s) {
 		return h, nil
 	}
@@ -156,7 +153,7 @@ func (r *reader) from(f io.Reader, want func(start) bool) (head, error) {
 	return h, nil
 }
 
-// fill reads until buf is full or the file ends; n bytes are there already.
+// fill reads until buf is full or the file ends; it already contains n bytes.
 func fill(f io.Reader, buf []byte, n int) (int, bool, error) {
 	m, err := io.ReadFull(f, buf[n:])
 	if whole := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF); whole || err == nil {
@@ -165,8 +162,7 @@ func fill(f io.Reader, buf []byte, n int) (int, bool, error) {
 	return n + m, false, fmt.Errorf("%w: %w", errUnreadable, err)
 }
 
-// firstLine returns the first line that is not blank and what follows it, which
-// is nil when the line does not end.
+// firstLine returns the first line that is not blank and the rest, which is nil if the line does not end.
 func firstLine(data []byte) (line, rest []byte) {
 	for {
 		line, rest, ended := bytes.Cut(data, []byte("\n"))
@@ -192,8 +188,7 @@ type entry struct {
 	} `json:"message"`
 }
 
-// scan looks in the lines for the first thing that the user said. whole says
-// that the file ends with them.
+// scan finds the user's first text in the lines. whole says that the file ends with them.
 func (h *head) scan(lines []byte, whole bool) {
 	for len(lines) > 0 {
 		line, rest, ended := bytes.Cut(lines, []byte("\n"))
@@ -203,15 +198,15 @@ func (h *head) scan(lines []byte, whole bool) {
 		lines = rest
 		var e entry
 		if json.Unmarshal(line, &e) != nil {
-			continue // damaged or half written: droid skips it too
+			continue // damaged or incomplete: droid skips it too
 		}
 		switch {
 		case e.Type == "compaction_state":
 			if !h.spoken {
 				h.compaction = e.ID
-				h.compactedAt, _ = time.Parse(time.RFC3339, e.Time) // without a time it was never made
+				h.compactedAt, _ = time.Parse(time.RFC3339, e.Time) // without a time it stays zero
 			}
-			h.spoken = true // what went before is in it
+			h.spoken = true // the summary contains the conversation before
 		case e.Type != "message" || e.Message.Visibility == "llm_only" || e.Message.Visibility == "user_only":
 		case e.Message.Role == "assistant":
 			h.spoken = true
@@ -229,9 +224,8 @@ func (h *head) scan(lines []byte, whole bool) {
 	}
 }
 
-// spokenText returns the text of a user's message without injected blocks, and
-// whether the user said anything: a message with results of tools or with
-// injected text only is not the user's.
+// spokenText returns the text of a user's message without injected blocks, and whether the user wrote anything: a message with tool results
+// or injected text only is not the user's.
 func spokenText(content json.RawMessage) (string, bool) {
 	var text string
 	if json.Unmarshal(content, &text) == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One reader for many files tells nothing of one in another.
+// A reader that is reused for many files mixes up none of their content.
 func TestReaderIsReused(t *testing.T) {
 	s := newStore(t)
 	long := s.write("-w", "long"+transcript, start225("long", abs("/w"), "a", nil)+turn225("secret"), sometime)
@@ -48,7 +48,7 @@ func FuzzParseStart(f *testing.F) {
 			require.True(t, filepath.IsAbs(cwd))
 			require.Equal(t, filepath.Clean(cwd), cwd)
 		}
-		require.True(t, utf8.ValidString((head{start: s}).title()))
+		require.True(t, utf8.ValidString((head{firstRecord: s}).title()))
 	})
 }
 

@@ -17,73 +17,70 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// LinksName is the name of the file, beside the directory of droid's sessions, that says
-// where threads go on (docs/features.md, "Conversations").
+// LinksName is the name of the file, in the parent of droid's sessions directory, that records in which sessions threads continue
+// (docs/features.md, "Conversations").
 const LinksName = "droid-acp-threads.jsonl"
 
 const (
-	linksRead  = 1 << 20   // bytes of the file's end that are read
-	linksGrown = 64 << 10  // from this size on, each new link has the file written anew
-	linksKept  = 512 << 10 // bytes that then stay at most
+	linksRead  = 1 << 20   // bytes at the end of the file that are read
+	linksGrown = 64 << 10  // size from which on a new link causes the file to be rewritten
+	linksKept  = 512 << 10 // maximum size after that
 )
 
-// canReplace says whether a file that others may have open can be replaced. Where it cannot,
-// lines are only added.
+// canReplace reports whether a file that other processes may have open can be replaced. If not, lines are only appended.
 const canReplace = runtime.GOOS != "windows"
 
-// linksWait bounds how long Link waits for other processes that write.
+// linksWait is how long Link waits for other processes that write.
 const linksWait = 2 * time.Second
 
 var errLinksBusy = errors.New("another program has kept it locked for 2 seconds")
 
 func (s *Store) linksPath() string { return filepath.Join(filepath.Dir(s.root), LinksName) }
 
-// links are readLinks, none where they cannot be read: for what does no harm without them.
+// links returns readLinks, and an empty set on an error: for callers to which links are optional.
 func (s *Store) links() *linkSet {
 	set, err := s.readLinks()
 	if err != nil {
-		s.log.Warn("threads that went on in other sessions are not known", zap.Error(err))
+		s.log.Warn("cannot read in which sessions threads continue", zap.Error(err))
 		return newLinkSet()
 	}
 	return set
 }
 
-// readLinks are the links that the file has. What does not exist, or is no file, has none.
+// readLinks reads the links in the file. A missing file, or one that is not a regular file, has none.
 func (s *Store) readLinks() (*linkSet, error) {
 	if s.err != nil {
 		return newLinkSet(), nil
 	}
 	data, err := tail(s.linksPath(), linksRead)
 	if err != nil && !errors.Is(err, files.ErrNotRegular) {
-		return nil, goesOnUnknown(err)
+		return nil, errUnknownThread(err)
 	}
 	return parseLinks(data), nil
 }
 
-// goesOnUnknown is why nobody can tell in which session a thread goes on; err names a file.
-func goesOnUnknown(err error) error {
+// errUnknownThread says why the current session of a thread cannot be determined; err names a file.
+func errUnknownThread(err error) error {
 	return fmt.Errorf("it cannot be read in which session this conversation goes on: %w; see that you may read that, and that the disk works", err)
 }
 
-// tail returns the last lines of a file, at most max bytes of it. A file that does
-// not exist is empty.
+// tail returns the last lines of a file, at most max bytes. A missing file is empty.
 func tail(path string, max int64) ([]byte, error) {
 	data, cut, err := files.ReadTail(path, max)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
 	if cut {
-		_, data, _ = bytes.Cut(data, []byte("\n")) // the first line may be in part
+		_, data, _ = bytes.Cut(data, []byte("\n")) // the first line may be incomplete
 	}
 	return data, err
 }
 
-// FollowUp is what Link noted of that option for the thread with these ids, the oldest first,
-// "" for nothing.
+// FollowUp returns the value of that option for the thread with these IDs, the oldest first, as recorded by Link; "" if none.
 func (s *Store) FollowUp(ids []string) string { return s.links().FollowUp(ids) }
 
-// Link notes that a thread goes on in another session, for all processes. The line is
-// on the disk when it returns nil. Any number of processes may do so at once.
+// Link records that a thread continues in another session, for all processes. The line is on the disk when it returns nil. Any number of
+// processes may call it at the same time.
 func (s *Store) Link(l Link) error {
 	if s.err == errNone {
 		return nil
@@ -102,7 +99,7 @@ func (s *Store) Link(l Link) error {
 }
 
 func (s *Store) addLink(line []byte) error {
-	path := files.RealPath(s.linksPath()) // so that writing it anew does not replace a symbolic link
+	path := files.RealPath(s.linksPath()) // so that a rewrite does not replace a symbolic link
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return errors.New("it is not a file")
 	}
@@ -114,14 +111,14 @@ func (s *Store) addLink(line []byte) error {
 	if errors.Is(err, files.ErrHeld) {
 		err = errLinksBusy
 	}
-	if errors.As(err, new(*files.NoLocksError)) { // a line goes to the end in one piece, also without
+	if errors.As(err, new(*files.NoLocksError)) { // a line is appended in one write, also without a lock
 		s.noLocks(filepath.Dir(path), err)
 		err = nil
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it was synced; this ends the lock
+	defer func() { _ = f.Close() }() // it was synced; this releases the lock
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
@@ -132,7 +129,7 @@ func (s *Store) addLink(line []byte) error {
 			return err
 		}
 		if last[0] != '\n' {
-			line = append([]byte("\n"), line...) // a line before was written in part
+			line = append([]byte("\n"), line...) // the previous line was written partially
 		}
 	}
 	if _, err := f.Write(line); err != nil {
@@ -143,19 +140,19 @@ func (s *Store) addLink(line []byte) error {
 	}
 	if end > linksGrown && canReplace && alone {
 		if err := s.shortenLinks(path); err != nil {
-			s.log.Warn("the file of threads could not be shortened", zap.Error(err))
+			s.log.Warn("cannot shorten the file of threads", zap.Error(err))
 		}
 	}
 	return nil
 }
 
-// shortenLinks writes the file anew, without the links that later ones replaced and
-// those that lead to no session any more. The caller has locked it.
+// shortenLinks rewrites the file without links that were replaced by later ones, and without those that lead to no existing session. The
+// caller has locked it.
 func (s *Store) shortenLinks(path string) error {
 	var skipped skips
 	all, _, err := s.candidates(context.Background(), &skipped)
 	if err != nil || skipped.unreadable > 0 || len(all) == 0 {
-		return err // what cannot be seen may be there
+		return err // a session that cannot be seen may exist
 	}
 	there := map[string]bool{}
 	for _, c := range all {
@@ -163,7 +160,7 @@ func (s *Store) shortenLinks(path string) error {
 	}
 	data, err := tail(s.linksPath(), linksRead)
 	if err != nil {
-		return err // what cannot be read would be lost
+		return err // links that cannot be read would be lost
 	}
 	kept := parseLinks(data).Keep(func(id string) bool { return there[id] }, linksKept)
 	return files.Write(path, kept, 0o600)

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// goesOn notes that a thread goes on, n seconds after sometime.
+// goesOn records that a thread continues, n seconds after sometime.
 func (s testStore) goesOn(from, to string, n int) {
 	s.t.Helper()
 	require.NoError(s.t, s.Link(Link{From: from, To: to, Kind: LinkRewind, Time: sometime.Add(time.Duration(n) * time.Second), Title: "Title of " + from}))
@@ -49,7 +49,7 @@ func TestLinkFile(t *testing.T) {
 	require.Equal(t, []string{"../a"}, s.Thread("../a"))
 }
 
-// What is no file that can be read, or cannot be written, costs no session.
+// A file of links that cannot be read or written affects no session.
 func TestLinkFileThatIsNone(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
@@ -84,8 +84,7 @@ func TestLinkFileElsewhere(t *testing.T) {
 	require.NotZero(t, info.Mode()&os.ModeSymlink)
 }
 
-// Many agents note links at once, in a file that is written anew meanwhile: none of
-// a session that is there is lost.
+// Many agents record links at the same time, in a file that is rewritten during that: none of an existing session is lost.
 func TestLinkAtOnce(t *testing.T) {
 	s := newStore(t)
 	junk := strings.Repeat(`{"from":"gone","to":"gone2","kind":"rewind","time":"2026-01-01T00:00:00Z"}`+"\n", linksGrown/70)
@@ -126,7 +125,7 @@ func TestLinkAtOnce(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// A file that somebody made huge is read from its end, and becomes small again.
+// A huge forged file is read from its end, and becomes small again.
 func TestHugeLinkFile(t *testing.T) {
 	s := newStore(t)
 	line := `{"from":"x%07d","to":"y%07d","kind":"rewind","time":"2026-01-01T00:00:00Z"}` + "\n"

@@ -1,6 +1,6 @@
-// The lines of the file that says in which session of droid's a thread goes on. droid makes a new session when a
-// conversation is compacted or rewound, and its own files do not tell a rewind from a fork. A line is one Link as JSON.
-// Lines are only added; a later line of the same From counts instead of an earlier one. All in this file is pure.
+// Links record in which of droid's sessions a thread continues. droid makes a new session when a conversation is compacted or rewound, and
+// its own files do not distinguish a rewind from a fork. A line of the file is one Link as JSON. Lines are only appended; a later line with
+// the same From overrides an earlier one. Everything in this file is pure.
 
 package store
 
@@ -17,42 +17,40 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// LinkKind is what made the new session.
+// LinkKind is the cause of a new session.
 type LinkKind string
 
-// The kinds that are written. Others that are read count alike.
+// Kinds that are written. Other values that are read have the same effect.
 const (
 	LinkCompact LinkKind = "compact"
 	LinkRewind  LinkKind = "rewind"
-	LinkMoved   LinkKind = "moved" // droid went on in another session by itself
-	LinkStays   LinkKind = "stays" // From and To are the same session: the thread did not go on elsewhere
-	// LinkOptions has the values of options that are this program's own and no link: From and To
-	// are the session that was the thread's newest.
+	LinkMoved   LinkKind = "moved" // droid continued in another session by itself
+	LinkStays   LinkKind = "stays" // From and To are the same session: the thread did not continue elsewhere
+	// LinkOptions records options of this program and is not a link: From and To are the session that was the thread's newest.
 	LinkOptions LinkKind = "options"
 )
 
-// Link says that the thread which was in the session From goes on in To.
+// Link records that the thread in session From continues in To.
 type Link struct {
 	From  string    `json:"from"`
 	To    string    `json:"to"`
 	Kind  LinkKind  `json:"kind"`
 	Time  time.Time `json:"time"`
-	Title string    `json:"title,omitempty"` // of the thread when the link was made
+	Title string    `json:"title,omitempty"` // the thread's title at that time
 
 	FollowUp string `json:"followUp,omitempty"` // with LinkOptions: the value of that option
 }
 
 const (
-	// maxLinkLine bounds a line in bytes; longer ones are not read.
+	// maxLinkLine is the maximum length of a line in bytes; longer ones are ignored.
 	maxLinkLine = 4 << 10
-	// maxLinkTitle bounds a title in bytes.
+	// maxLinkTitle is the maximum length of a title in bytes.
 	maxLinkTitle = 800
-	// maxLinks bounds how many links of one thread are followed.
+	// maxLinks is how many links of one thread are followed.
 	maxLinks = 1000
 )
 
-// Line is the link as a line of the file, with its end. The error says that an id
-// is none, see stream.ValidSessionID.
+// Line returns the link as a line of the file, with its end. The error means that an ID is invalid, see stream.ValidSessionID.
 func (l Link) Line() ([]byte, error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -75,20 +73,19 @@ func (l Link) check() error {
 	return nil
 }
 
-// linkSet is the links that count.
+// linkSet is the set of effective links.
 type linkSet struct {
 	last    map[string]linkLine     // the newest of each From
-	into    map[string][]linkOrigin // of each To, in their order; the first one counts
-	options map[string]linkLine     // the newest of kind LinkOptions of each From
-	lines   int                     // how many were added
+	into    map[string][]linkOrigin // by To, in their order; the first one counts
+	options map[string]linkLine     // the newest LinkOptions of each From
+	lines   int                     // number of lines added
 }
 
-// linkLine is a link that counts, and linkOrigin where it stands: of two links with the same From
-// the numbers differ.
+// linkLine is an effective link, and linkOrigin its position: two links with the same From have different numbers.
 type linkLine struct {
 	Link
 	number int
-	raw    []byte // as it was read, with what a newer version wrote into it
+	raw    []byte // as it was read, including fields of newer versions
 }
 
 type linkOrigin struct {
@@ -96,13 +93,12 @@ type linkOrigin struct {
 	number int
 }
 
-// newLinkSet returns a set without links.
+// newLinkSet returns an empty set.
 func newLinkSet() *linkSet {
 	return &linkSet{last: map[string]linkLine{}, into: map[string][]linkOrigin{}, options: map[string]linkLine{}}
 }
 
-// parseLinks reads the lines of a file. Those that are damaged, too long or name no
-// valid ids are skipped.
+// parseLinks parses the lines of a file. Lines that are damaged, too long or without valid IDs are skipped.
 func parseLinks(data []byte) *linkSet {
 	s := newLinkSet()
 	for line := range bytes.Lines(data) {
@@ -116,8 +112,7 @@ func parseLinks(data []byte) *linkSet {
 	return s
 }
 
-// add takes a link that is newer than all others. If To led back to From, that link
-// no longer counts: the set never has a circle.
+// add adds a link that is newer than all others. If To led back to From, that link is removed: the set never has a cycle.
 func (s *linkSet) add(l Link, raw []byte) {
 	s.lines++
 	if l.Kind == LinkOptions {
@@ -134,7 +129,7 @@ func (s *linkSet) add(l Link, raw []byte) {
 	s.last[l.From] = linkLine{l, s.lines, raw}
 }
 
-// drop takes back the link of this session, if it has one.
+// drop removes the link of this session, if it has one.
 func (s *linkSet) drop(from string) {
 	l, ok := s.last[from]
 	if !ok {
@@ -151,8 +146,7 @@ func (s *linkSet) drop(from string) {
 	s.into[l.To] = list
 }
 
-// leads reports whether the path from one session ends at another. One that is too long to
-// follow counts as one that does.
+// leads reports whether the path from one session ends at another, or is too long to follow.
 func (s *linkSet) leads(from, to string) bool {
 	for range maxLinks {
 		l, ok := s.Next(from)
@@ -164,21 +158,19 @@ func (s *linkSet) leads(from, to string) bool {
 	return true
 }
 
-// Next is the link by which a thread goes on from this session, if it does.
+// Next returns the link by which a thread continues from this session, if there is one.
 func (s *linkSet) Next(id string) (Link, bool) {
 	l, ok := s.last[id]
 	return l.Link, ok && l.To != l.From
 }
 
-// Last is the newest line about where the thread of this session goes on, also when
-// it says that it stays.
+// Last returns the newest line about where the thread of this session continues, including one that says it stays.
 func (s *linkSet) Last(id string) (Link, bool) {
 	l, ok := s.last[id]
 	return l.Link, ok
 }
 
-// Before is the link that leads to this session, if one does: of several the one
-// that was made first.
+// Before returns the link that leads to this session, if there is one: of several the oldest.
 func (s *linkSet) Before(id string) (Link, bool) {
 	if len(s.into[id]) == 0 {
 		return Link{}, false
@@ -186,8 +178,7 @@ func (s *linkSet) Before(id string) (Link, bool) {
 	return s.last[s.into[id][0].from].Link, true
 }
 
-// FollowUp is the value of that option in the thread with these ids, the oldest first, "" when
-// nobody has set it.
+// FollowUp returns the value of that option in the thread with these IDs, the oldest first, "" if it is not set.
 func (s *linkSet) FollowUp(ids []string) string {
 	for _, id := range slices.Backward(ids) {
 		if value := s.options[id].FollowUp; value != "" {
@@ -197,14 +188,13 @@ func (s *linkSet) FollowUp(ids []string) string {
 	return ""
 }
 
-// Keep returns the lines, oldest first, of the links that lead to a session for which
-// exists returns true, at most max bytes of the newest.
+// Keep returns the lines, oldest first, of the links that lead to a session for which exists returns true, at most max bytes of the newest.
 func (s *linkSet) Keep(exists func(id string) bool, max int) []byte {
-	away := make(map[string]int, len(s.last)) // how far the next session is that exists
+	away := make(map[string]int, len(s.last)) // number of links to the next existing session
 	var kept []linkLine
 	for _, list := range []map[string]linkLine{s.last, s.options} {
 		for from, l := range list {
-			if s.away(from, exists, away) <= maxLinks {
+			if s.distance(from, exists, away) <= maxLinks {
 				kept = append(kept, l)
 			}
 		}
@@ -212,9 +202,8 @@ func (s *linkSet) Keep(exists func(id string) bool, max int) []byte {
 	return encodeLinks(kept, max)
 }
 
-// away is over how many links the path from a session first leads to one that exists, at most
-// more than maxLinks. known has what was found before.
-func (s *linkSet) away(id string, exists func(id string) bool, known map[string]int) int {
+// distance returns the number of links from a session to the first existing one, more than maxLinks if it is too far. known caches results.
+func (s *linkSet) distance(id string, exists func(id string) bool, known map[string]int) int {
 	n, ok := known[id]
 	if ok {
 		return n
@@ -223,14 +212,13 @@ func (s *linkSet) away(id string, exists func(id string) bool, known map[string]
 	if exists(id) {
 		n = 0
 	} else if l, ok := s.Next(id); ok {
-		n = min(s.away(l.To, exists, known)+1, n)
+		n = min(s.distance(l.To, exists, known)+1, n)
 	}
 	known[id] = n
 	return n
 }
 
-// encode returns the lines of links in the order of their times, without the oldest
-// ones when all are longer than max bytes.
+// encode returns the lines of links ordered by time, without the oldest ones if all exceed max bytes.
 func encodeLinks(list []linkLine, max int) []byte {
 	slices.SortFunc(list, func(a, b linkLine) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.From, b.From)) })
 	lines := make([][]byte, 0, len(list))

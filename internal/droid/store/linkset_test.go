@@ -140,8 +140,8 @@ func TestKeep(t *testing.T) {
 	require.NotContains(t, string(kept), `"from0"`)
 }
 
-// The value of an option that is this program's own is that of the thread's newest session
-// that has one. Its line says nothing of where a thread goes on.
+// The value of this program's own option is that of the thread's newest session that has one. Its line does not affect where a thread
+// continues.
 func TestFollowUpOfAThread(t *testing.T) {
 	steer := func(id, value string) Link { return Link{From: id, To: id, Kind: LinkOptions, FollowUp: value} }
 	s := set(t, steer("a", "queue"), link("a", "b"), steer("a", "steer"), link("b", "c"), steer("x", "steer"))
@@ -153,7 +153,7 @@ func TestFollowUpOfAThread(t *testing.T) {
 	require.Empty(t, kept.FollowUp([]string{"x"}), "that session is gone")
 }
 
-// What a newer version writes into a line survives when this one writes the file anew.
+// Fields that a newer version writes into a line survive when this one rewrites the file.
 func TestUnknownFieldsAreKept(t *testing.T) {
 	file := `{"from":"a","to":"b","kind":"compact","time":"2026-11-22T04:00:00Z","later":[1]}` + "\n" +
 		`{"from":"b","to":"b","kind":"options","time":"2026-11-22T05:00:00Z","followUp":"steer","later":{"x":1}}`
@@ -210,7 +210,7 @@ func TestLongPath(t *testing.T) {
 	}
 }
 
-// hostile are files that somebody made, of about n lines each.
+// hostile are forged files, of about n lines each.
 func hostile(n int) map[string]*strings.Builder {
 	all := map[string]*strings.Builder{}
 	add := func(name string, from, to any) {

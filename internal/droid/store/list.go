@@ -19,14 +19,13 @@ import (
 
 // Query selects sessions.
 type Query struct {
-	// CWD, when not "", selects the sessions of this directory, also by another
-	// path that leads to it. It must be absolute.
+	// CWD, if not "", selects the sessions of this directory, including other paths that lead to it. It must be absolute.
 	CWD    string
-	Cursor string // NextCursor of the page before, "" for the first page
-	Limit  int    // of sessions on the page; 0 takes DefaultLimit
+	Cursor string // NextCursor of the previous page, "" for the first page
+	Limit  int    // maximum number of sessions on the page; 0 for DefaultLimit
 }
 
-// DefaultLimit is the length of a page when the query does not say.
+// DefaultLimit is the size of a page if the query does not set it.
 const DefaultLimit = 50
 
 // Page is a part of the list.
@@ -35,18 +34,15 @@ type Page struct {
 	NextCursor string // "" on the last page
 }
 
-// List returns sessions, newest first, those of the same time by id. It leaves
-// out sessions that are not the user's own (subagents, workers of missions, side
-// conversations), and those in which nothing was said. Of a thread there is the
-// newest session, under the id that the thread began with, see Thread.
+// List returns sessions, newest first, those of the same time by ID. It omits sessions that are not the user's own (subagents, workers of
+// missions, side conversations), and those without messages. Of a thread it lists the newest session, under the ID that the thread began
+// with, see Thread.
 //
-// Files that droid could not load as a session are skipped and counted in one
-// line of the log. A session that does not tell its directory is skipped, too,
-// when the query has no CWD; with one, droid's name for the project selects it.
+// Files that droid could not load as a session are skipped and counted in one line of the log. A session without a directory is skipped,
+// too, if the query has no CWD; otherwise droid's name of the project selects it.
 //
-// A session that changes between two pages moves to the beginning of the list;
-// all others are on exactly one page. The error is a *BadCursorError, ctx's, or
-// that of reading the store's directory; a store that does not exist is empty.
+// A session that changes between two pages moves to the beginning of the list; all others are on exactly one page. The error is a
+// *BadCursorError, that of ctx, or that of reading the store's directory; a store that does not exist is empty.
 func (s *Store) List(ctx context.Context, q Query) (Page, error) {
 	after, err := parseCursor(q.Cursor)
 	if err != nil {
@@ -72,7 +68,7 @@ func (s *Store) List(ctx context.Context, q Query) (Page, error) {
 		for i, look := range l.read(ahead) {
 			c := ahead[i]
 			if look.err != nil && !l.onPage(c) && !several[c.id] {
-				continue // it was told with the page before
+				continue // it was on the previous page
 			}
 			session, ok := l.accept(c, look)
 			if !ok {
@@ -91,7 +87,7 @@ func (s *Store) List(ctx context.Context, q Query) (Page, error) {
 
 const (
 	readAhead = 64 // files whose beginnings are read before the first of them is needed
-	readers   = 8  // that read at once: with a cold cache the disk is slower than this program
+	readers   = 8  // concurrent readers: with a cold cache the disk is slower than this program
 )
 
 // lister turns files into sessions.
@@ -99,26 +95,23 @@ type lister struct {
 	readers [readers]reader
 	filter  filter
 	skipped *skips
-	several map[string]bool // ids of several files
-	seen    map[string]bool // ids of several files, whose newest readable file was dealt with
+	several map[string]bool // IDs of several files
+	seen    map[string]bool // IDs of several files whose newest readable file was processed
 	threads *threads
-	after   cursor // files before it may stand for threads whose older sessions follow
+	after   cursor // files before it may represent threads whose older sessions follow
 }
 
-// samples is how many sessions of another project are looked at to tell whether
-// any of it can match the filter. Where all other projects have no more than
-// sampleAll sessions, all are looked at.
+// samples is how many sessions of another project are read to decide whether any of it can match the filter. If no other project has more
+// than sampleAll sessions, all are read.
 const (
 	samples   = 2
 	sampleAll = 250
 )
 
-// promising leaves out the projects that cannot match the filter, so that their
-// files are not read: with a cold disk cache that is most of the time a list
-// takes. droid names a project's directory after the working directory, so a
-// project of another name matches only through a symbolic link, or when its
-// newest sessions moved here (lastCwd). In a large store this misses an older session
-// that moved here while the newest ones of its project did not.
+// promising removes the projects that cannot match the filter, so that their files are not read: with a cold disk cache that is most of the
+// time of a list. droid names a project's directory after the working directory, so a project of another name matches only through a
+// symbolic link, or if its newest sessions moved here (lastCwd). In a large store this misses an older session that moved here if the
+// newest ones of its project did not.
 func (l *lister) promising(files []candidate) []candidate {
 	if l.filter.cwd == "" {
 		return files
@@ -133,29 +126,29 @@ func (l *lister) promising(files []candidate) []candidate {
 		})
 	}
 	for i, k := range l.read(ask) {
-		if k.err != nil || l.filter.accepts(k.head.start, ask[i].dir) {
+		if k.err != nil || l.filter.accepts(k.head.firstRecord, ask[i].dir) {
 			keep[ask[i].dir.name] = true
 		}
 	}
 	return slices.DeleteFunc(files, func(c candidate) bool { return !keep[c.dir.name] && !l.several[c.id] })
 }
 
-// look is what reading a file gave.
-type look struct {
+// headResult is the result of reading a file's beginning.
+type headResult struct {
 	head   head
 	wanted bool // by the filter; the head is complete
 	err    error
 }
 
 // read reads the beginnings of files, in their order.
-func (l *lister) read(files []candidate) []look {
-	looks := make([]look, len(files))
+func (l *lister) read(files []candidate) []headResult {
+	looks := make([]headResult, len(files))
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for i := range l.readers {
 		all.Go(func() {
 			for n := next.Add(1) - 1; n < int64(len(files)); n = next.Add(1) - 1 {
-				looks[n] = l.look(&l.readers[i], files[n])
+				looks[n] = l.readHead(&l.readers[i], files[n])
 			}
 		})
 	}
@@ -163,16 +156,16 @@ func (l *lister) read(files []candidate) []look {
 	return looks
 }
 
-// look reads the beginning of one file. A panic costs this file alone.
-func (l *lister) look(r *reader, c candidate) (k look) {
+// readHead reads the beginning of one file. A panic affects this file only.
+func (l *lister) readHead(r *reader, c candidate) (k headResult) {
 	defer func() {
 		if p := recover(); p != nil {
-			k = look{err: fmt.Errorf("droid-acp failed: %v", p)}
+			k = headResult{err: fmt.Errorf("droid-acp failed: %v", p)}
 		}
 	}()
-	k.head, k.err = r.read(c.path(), func(s start) bool {
+	k.head, k.err = r.read(c.path(), func(s firstRecord) bool {
 		k.wanted = l.onPage(c) && l.filter.accepts(s, c.dir)
-		return k.wanted || s.Parent != "" // it may have been compacted from that
+		return k.wanted || s.Parent != "" // it may be a compaction of that
 	})
 	return k
 }
@@ -180,9 +173,8 @@ func (l *lister) look(r *reader, c candidate) (k look) {
 // onPage reports whether the session of a file can be on the page.
 func (l *lister) onPage(c candidate) bool { return l.after.before(c.updated, c.id) }
 
-// accept makes the session of a file; the second result says whether it is
-// listed. Files come in the order of sessions.
-func (l *lister) accept(c candidate, k look) (Session, bool) {
+// accept makes the session of a file; the second result reports whether it is listed. Files must be passed in the order of sessions.
+func (l *lister) accept(c candidate, k headResult) (Session, bool) {
 	if l.seen[c.id] {
 		return Session{}, false
 	}
@@ -193,7 +185,7 @@ func (l *lister) accept(c candidate, k look) (Session, bool) {
 	if l.several[c.id] {
 		l.seen[c.id] = true
 	}
-	place := l.threads.place(c, k.head)
+	place := l.threads.lookup(c, k.head)
 	if !k.wanted || place.covered || k.head.internal(len(place.before) > 0) {
 		return Session{}, false
 	}
@@ -213,7 +205,7 @@ func (l *lister) accept(c candidate, k look) (Session, bool) {
 // filter selects sessions by directory.
 type filter struct {
 	cwd, real string    // the directory, cleaned, and with symbolic links resolved; "" accepts all
-	resolved  *sync.Map // directories of sessions with symbolic links resolved: string to string
+	resolved  *sync.Map // resolved directories of sessions: string to string
 }
 
 func newFilter(cwd string) filter {
@@ -224,7 +216,7 @@ func newFilter(cwd string) filter {
 	return filter{cwd, files.RealPath(cwd), new(sync.Map)}
 }
 
-func (f filter) accepts(s start, dir directory) bool {
+func (f filter) accepts(s firstRecord, dir directory) bool {
 	if f.cwd == "" {
 		return true
 	}
@@ -243,12 +235,12 @@ func (f filter) accepts(s start, dir directory) bool {
 	return target == f.real
 }
 
-// project is droid's name of the directory for the sessions of cwd.
+// project returns droid's name of the directory for the sessions of cwd.
 func project(cwd string) string {
 	return strings.ReplaceAll(filepath.ToSlash(cwd), "/", "-")
 }
 
-// skips counts files that are not listed because of what they are.
+// skips counts files that are not listed, by reason.
 type skips struct {
 	damaged, foreign, unreadable int
 	example                      string // one of them
@@ -258,7 +250,7 @@ type skips struct {
 func (s *skips) add(path string, err error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return // removed just now
+		return // removed concurrently
 	case errors.Is(err, errDamaged):
 		s.damaged++
 	case errors.Is(err, errForeign):

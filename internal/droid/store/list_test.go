@@ -212,7 +212,7 @@ func TestListWithWhatMayNotBeRead(t *testing.T) {
 	require.Empty(t, s.list("", 0))
 }
 
-// droid writes the title in place, and goes on with the conversation.
+// droid writes the title in place, and continues with the conversation.
 func TestListWhileFilesAreWritten(t *testing.T) {
 	s := newStore(t)
 	for i := range 20 {
@@ -307,7 +307,7 @@ func TestOnePercentDamaged(t *testing.T) {
 	require.Equal(t, int64(10), skipped)
 }
 
-// What is no regular file is not opened: a pipe would never end.
+// Only regular files are opened: a pipe would never end.
 func TestPipesAreNotOpened(t *testing.T) {
 	s := newStore(t)
 	s.session("good", abs("/w"), 1)
@@ -324,7 +324,7 @@ func TestPipesAreNotOpened(t *testing.T) {
 func TestPanicWhileReadingSkipsTheFile(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a"+transcript), []byte("{}\n"), 0o600))
-	k := new(lister).look(nil, candidate{dir: directory{path: dir}, id: "a"}) // no reader: that panics
+	k := new(lister).readHead(nil, candidate{dir: directory{path: dir}, id: "a"}) // no reader: that panics
 	require.ErrorContains(t, k.err, "droid-acp failed")
 	require.False(t, k.wanted)
 }

@@ -19,19 +19,19 @@ func TestLock(t *testing.T) {
 	}
 	var l Lock
 	end(l.Begin("a"))
-	end(l.Held("a", release("a"), time.Time{}))
+	end(l.SetHeld("a", release("a"), time.Time{}))
 	require.Empty(t, released)
 	end(l.Begin("b"))
 	require.Equal(t, map[string]int{"a": 1}, released)
 	end(l.Begin("c")) // before b was held
-	end(l.Held("b", release("b"), time.Time{}))
+	end(l.SetHeld("b", release("b"), time.Time{}))
 	require.Equal(t, 1, released["b"], "it went on to another one")
-	end(l.Held("c", release("c"), time.Time{}))
-	end(l.Held("c", release("c again"), time.Time{}))
+	end(l.SetHeld("c", release("c"), time.Time{}))
+	end(l.SetHeld("c", release("c again"), time.Time{}))
 	require.Equal(t, 1, released["c again"], "it is held")
 	end(l.Begin(""))
 	end(l.Begin(""))
-	end(l.Held("c", release("late"), time.Time{}))
+	end(l.SetHeld("c", release("late"), time.Time{}))
 	require.Equal(t, map[string]int{"a": 1, "b": 1, "c": 1, "c again": 1, "late": 1}, released)
 }
 
@@ -39,10 +39,10 @@ func TestLock(t *testing.T) {
 func TestLockThatFailed(t *testing.T) {
 	var l Lock
 	_ = l.Begin("a")
-	l.Looked("a", true)
-	l.Failed("b")
+	l.SetOthers("a", true)
+	l.MarkFailed("b")
 	require.True(t, l.Is("a"))
-	l.Failed("a")
+	l.MarkFailed("a")
 	require.False(t, l.Is("a"))
 	require.Nil(t, l.Begin("a"))
 	require.True(t, l.Is("a"))
@@ -50,8 +50,8 @@ func TestLockThatFailed(t *testing.T) {
 	require.True(t, others)
 	require.False(t, known, "they are looked for again")
 	require.False(t, l.Holds("a"))
-	require.Nil(t, l.Held("a", func() {}, time.Time{}))
-	l.Failed("a")
+	require.Nil(t, l.SetHeld("a", func() {}, time.Time{}))
+	l.MarkFailed("a")
 	require.True(t, l.Holds("a"))
 	_ = l.Begin("b")
 	others, _ = l.Others()
@@ -78,7 +78,7 @@ func testJoined(t *testing.T) {
 		return release
 	}
 	mine := hold(s)
-	require.Nil(t, l.Held("a", mine, s.Marked("a")))
+	require.Nil(t, l.SetHeld("a", mine, s.Marked("a")))
 	require.False(t, l.Joined("a", s.Marked("a")))
 	for range 2 {
 		time.Sleep(time.Second)

@@ -13,41 +13,38 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// openName is the directory beside the store that has a file for each session that
-// a process holds. A lock on the file, which ends with the process, tells whether
-// one still does.
+// openName is the directory, in the parent of the store, with a file for each session that a process holds. A lock on the file, which is
+// released when the process ends, shows whether one still does.
 const openName = "droid-acp-open"
 
-// loadingEnd ends the name of the file for a session that a process is about to open. No id has it.
+// loadingEnd is the suffix of the file for a session that a process is about to open. No ID ends with it.
 const loadingEnd = "~"
 
 // swept is how many files one MarkOpen checks for processes that died.
 const swept = 100
 
-// MarkOpen notes for all processes that a droid has this session open, so that none
-// deletes it. Several may hold it. It is held until release is called, or until
-// the process ends. The time of the note is that of who noted it last, see Marked. Where files
-// cannot be locked (NFS without its lock service), nobody sees it, and the log says so once.
-// Nobody sees it either where droid keeps no sessions.
+// MarkOpen marks this session as open in a droid for all processes, so that none deletes it. Several may hold it. It is held until release
+// is called, or the process ends. The mark's time is that of the latest MarkOpen, see Marked. If files cannot be locked (NFS without its
+// lock service), or droid stores no sessions, other processes do not see the mark; the former is logged once.
 func (s *Store) MarkOpen(id string) (release func(), err error) {
 	release, path, err := s.mark(id, "")
 	if path != "" {
 		now := time.Now()
 		if err := os.Chtimes(path, now, now); err != nil {
-			s.log.Info("others who have the session open are not told of this one", zap.String("session", id), zap.Error(err))
+			s.log.Info("cannot mark a session as open for other processes", zap.String("session", id), zap.Error(err))
 		}
 	}
 	return release, err
 }
 
-// MarkLoading is MarkOpen for a session that a droid is about to load: nobody deletes it, and nobody is told of it
-// (IsOpen, Marked). So who has noted that can look who else has the session open.
+// MarkLoading is MarkOpen for a session that a droid is about to load: it cannot be deleted, but IsOpen and Marked do not report it. So its
+// caller can check which other processes have the session open.
 func (s *Store) MarkLoading(id string) (release func(), err error) {
 	release, _, err = s.mark(id, loadingEnd)
 	return release, err
 }
 
-// mark makes the file of a session whose name ends so. There is no path where others do not see it.
+// mark creates the file of a session with the suffix end. path is "" if other processes do not see it.
 func (s *Store) mark(id, end string) (release func(), path string, err error) {
 	if s.err == errNone {
 		return func() {}, "", nil
@@ -70,8 +67,8 @@ func (s *Store) mark(id, end string) (release func(), path string, err error) {
 	return release, path, nil
 }
 
-// Marked is when a process noted last that it has this session open; the zero time where that is not
-// known. Who finds another time than that of its own note is not alone.
+// Marked returns when a process last marked this session as open, the zero time if unknown. A time other than that of the caller's own mark
+// means that another process has it open, too.
 func (s *Store) Marked(id string) (at time.Time) {
 	path, err := s.markPath(id, "")
 	if err != nil {
@@ -83,21 +80,21 @@ func (s *Store) Marked(id string) (at time.Time) {
 	return at
 }
 
-// noLocks is for a directory in which nothing can be locked.
+// noLocks logs that nothing can be locked in a directory.
 func (s *Store) noLocks(dir string, err error) {
 	s.unlocked.Do(func() {
-		s.log.Warn("nothing can be locked beside droid's sessions: several droid-acp do not see which sessions the others have open",
+		s.log.Warn("cannot lock files in droid's directory: several droid-acp do not see which sessions the others have open",
 			zap.String("directory", dir), zap.Error(err))
 	})
 }
 
-// ErrOpenElsewhere says that a process holds a session, or is about to.
+// ErrOpenElsewhere means that a process holds a session, or is about to.
 var ErrOpenElsewhere = errors.New("it is open in another window or program of yours; close it there first")
 
-// Free is an error when a process, this one included, holds the session or is about to: ErrOpenElsewhere. Any
-// other error says that it cannot be told, and what to do.
+// Free returns ErrOpenElsewhere if any process, including this one, holds the session or is about to. Any other error means that this
+// cannot be determined, and says what to do.
 func (s *Store) Free(id string) error {
-	for _, end := range []string{loadingEnd, ""} { // in the order in which who opens it makes them
+	for _, end := range []string{loadingEnd, ""} { // in the order in which they are created
 		held, err := s.marked(id, end)
 		if held {
 			return ErrOpenElsewhere
@@ -109,16 +106,15 @@ func (s *Store) Free(id string) error {
 	return nil
 }
 
-// IsOpen reports whether any process holds the session, this one included; the error says that it
-// cannot be told, and what to do.
+// IsOpen reports whether any process, including this one, holds the session. An error means that this cannot be determined, and says what
+// to do.
 func (s *Store) IsOpen(id string) (bool, error) { return s.marked(id, "") }
 
-// marked reports whether a process has the file of a session whose name ends so. It removes what a
-// process left when it died.
+// marked reports whether a process holds the file of a session with the suffix end. It removes a file that a dead process left.
 func (s *Store) marked(id, end string) (held bool, err error) {
 	path, err := s.markPath(id, end)
 	if err != nil {
-		return false, nil // nobody can hold it
+		return false, nil // no process can hold it
 	}
 	if held, err = s.locks.InUse(path); err != nil {
 		return false, fmt.Errorf("it cannot be told whether another window or program of yours has it open (%w); if none has, remove its file in %s",
@@ -137,49 +133,47 @@ func (s *Store) markPath(id, end string) (string, error) {
 	return filepath.Join(filepath.Dir(s.root), openName, id+end), nil
 }
 
-// Lock is what somebody holds who has one session open after the other. It is taken
-// elsewhere (Store.MarkOpen), since the disk may take its time. It is not safe for concurrent
-// use; the zero value locks nothing.
+// Lock tracks the mark of the one session that its owner has open at a time. The mark itself is made elsewhere (Store.MarkOpen), since the
+// disk may be slow. It is not safe for concurrent use; the zero value has no session.
 type Lock struct {
-	id      string    // "" for none
+	id      string    // "" if none
 	release func()    // nil until it is held
-	marked  time.Time // when somebody noted last that the session is open, as far as is known
-	looked  bool      // it is known whether others had the session open
-	others  bool      // they had
+	marked  time.Time // the latest time known at which the session was marked as open
+	looked  bool      // others is known
+	others  bool      // other processes had the session open
 	failed  bool      // it could not be locked
 }
 
-// Is reports whether this is the session that is locked, or is to be.
+// Is reports whether this session is locked, or is to be.
 func (l *Lock) Is(id string) bool { return l.id == id && !l.failed }
 
-// Holds reports whether this is the session that is locked.
+// Holds reports whether this session is locked.
 func (l *Lock) Holds(id string) bool { return l.id == id && l.release != nil }
 
-// Begin notes that this session is to be locked from now on, "" for none. It returns what
-// releases the one before, nil for none.
+// Begin records that this session is to be locked from now on, "" for none. It returns the release function of the previous one, nil if
+// none.
 func (l *Lock) Begin(id string) (before func()) {
 	before = l.release
 	*l = Lock{id: id, others: l.others && l.id == id}
 	return before
 }
 
-// Failed notes that this session could not be locked: it is to be tried again.
-func (l *Lock) Failed(id string) { l.failed = l.failed || l.id == id && l.release == nil }
+// MarkFailed records that this session could not be locked, so that it is tried again.
+func (l *Lock) MarkFailed(id string) { l.failed = l.failed || l.id == id && l.release == nil }
 
-// Looked notes whether another process had the session open as it was looked for.
-func (l *Lock) Looked(id string, others bool) {
+// SetOthers records whether another process had the session open.
+func (l *Lock) SetOthers(id string, others bool) {
 	if l.id == id {
 		l.looked, l.others = true, l.others || others
 	}
 }
 
-// Others reports whether another process had the session open when that was seen last; known is false while it is being
-// looked for.
+// Others reports whether another process had the session open when that was last checked; known is false while it is being checked.
 func (l *Lock) Others() (others, known bool) { return l.others, l.looked || l.id == "" }
 
-// Held notes that the session is locked until release is called, and when that was noted for others
-// (Store.Marked). It returns release if the session is no longer to be locked.
-func (l *Lock) Held(id string, release func(), marked time.Time) (needless func()) {
+// SetHeld records that the session is locked until release is called, and the time of its mark (Store.Marked). It returns release if the
+// session is no longer to be locked.
+func (l *Lock) SetHeld(id string, release func(), marked time.Time) (needless func()) {
 	if l.id != id || l.release != nil {
 		return release
 	}
@@ -187,8 +181,7 @@ func (l *Lock) Held(id string, release func(), marked time.Time) (needless func(
 	return nil
 }
 
-// Joined takes when somebody last noted that the session is open, and reports whether another process
-// has done so since it was asked before.
+// Joined records the latest mark of the session, and reports whether another process has marked it since the last call.
 func (l *Lock) Joined(id string, marked time.Time) bool {
 	if l.id != id || l.release == nil || marked.IsZero() || marked.Equal(l.marked) {
 		return false

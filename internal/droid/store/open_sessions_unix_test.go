@@ -14,8 +14,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// Where nothing can be locked, sessions are used without, and one log line says so. What may be open
-// elsewhere is not deleted.
+// If nothing can be locked, sessions are used without locks, and one log line says so. A session that may be open elsewhere is not deleted.
 func TestStoreWithoutLocks(t *testing.T) {
 	s := newStore(t)
 	core, logs := observer.New(zapcore.WarnLevel)
@@ -47,26 +46,25 @@ func TestStoreWithoutLocks(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
-// The file of links is not written anew from what could not be read.
+// The file of links is not rewritten from content that could not be read.
 func TestLinksThatCannotBeRead(t *testing.T) {
 	s := newStore(t)
 	s.session("b", abs("/w"), 1)
-	require.NoError(t, os.Symlink(LinksName, s.linksPath())) // to itself: nobody can read it
+	require.NoError(t, os.Symlink(LinksName, s.linksPath())) // to itself: it cannot be read
 	require.Error(t, s.shortenLinks(s.linksPath()))
 	to, err := os.Readlink(s.linksPath())
 	require.NoError(t, err)
 	require.Equal(t, LinksName, to)
 }
 
-// Where it cannot be read in which session a thread goes on, that is no answer: the error names the file and says what
-// to do. A list has each session for itself.
+// If the links cannot be read, the thread is unknown: the error names the file and says what to do. A list has each session separately.
 func TestThreadWhoseLinksCannotBeRead(t *testing.T) {
 	s := newStore(t)
 	s.session("a", abs("/w"), 1)
 	s.session("b", abs("/w"), 2)
 	s.goesOn("a", "b", 1)
 	require.NoError(t, os.Rename(s.linksPath(), s.linksPath()+".kept"))
-	require.NoError(t, os.Symlink(LinksName, s.linksPath())) // to itself: nobody can read it
+	require.NoError(t, os.Symlink(LinksName, s.linksPath())) // to itself: it cannot be read
 	ids, err := s.Store.Thread("a")
 	require.Nil(t, ids)
 	require.ErrorContains(t, err, s.linksPath())
@@ -84,7 +82,7 @@ func TestThreadWhoseLinksCannotBeRead(t *testing.T) {
 	require.ErrorContains(t, err, "reading droid's sessions", "droid's own UI may have compacted it")
 }
 
-// A mark that cannot be looked at does not say that nobody has the session open.
+// A mark that cannot be checked is not reported as absent.
 func TestMarkThatCannotBeLookedAt(t *testing.T) {
 	s := newStore(t)
 	path := s.session("mine", abs("/w"), 1)
@@ -97,7 +95,7 @@ func TestMarkThatCannotBeLookedAt(t *testing.T) {
 	require.FileExists(t, path)
 }
 
-// What cannot be looked at is not called missing without saying why.
+// A path that cannot be checked is not reported as missing without a reason.
 func TestStoreThatCannotBeSearched(t *testing.T) {
 	s := newStore(t)
 	dir := filepath.Join(s.root, project("/w"))

@@ -14,15 +14,13 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// maxSummaryAt bounds how far into a session's file its summary is looked for, in
-// bytes: droid writes it right behind the first line, with what it knows of the
-// directory.
+// maxSummaryAt is how far into a session's file its summary is searched, in bytes: droid writes it right after the first line, with its
+// information on the directory.
 const maxSummaryAt = 1 << 20
 
-// Summary is the text that a conversation became when droid compacted it into the
-// session of this id (0.215 and 0.225: the line compaction_state behind the first one).
-// It is "" for a session that does not begin with one. The error is that of reading the
-// store, or a *NotFoundError.
+// Summary returns the text into which droid compacted the conversation that continues in the session of this ID (0.215 and 0.225: the line
+// compaction_state after the first one). It is "" for a session that does not begin with one. The error is that of reading the store, or a
+// *NotFoundError.
 func (s *Store) Summary(id string) (string, error) {
 	return fromCopies(s, id, func(c candidate) (string, error) {
 		f, _, err := files.Open(c.path())
@@ -34,7 +32,7 @@ func (s *Store) Summary(id string) (string, error) {
 	})
 }
 
-// summaryIn is the summary before the first message of a session's file.
+// summaryIn returns the summary before the first message of a session's file.
 func summaryIn(file io.Reader) string {
 	lines := bufio.NewReader(file)
 	for {
@@ -57,12 +55,12 @@ func summaryIn(file io.Reader) string {
 	}
 }
 
-// maxResults is how many bytes at the end of a session's file are looked through for results.
+// maxResults is how many bytes at the end of a session's file are searched for results.
 const maxResults = 1 << 20
 
-// Results are the texts that the model got as the results of these calls, by the calls' ids, as far as they stand near the
-// end of the session's file. droid writes those of calls that were made together when all have ended (0.225). The error is that of reading
-// the store, or a *NotFoundError.
+// Results returns the result texts that the model got for these calls, by the calls' IDs, as far as they are near the end of the session's
+// file. droid writes the results of parallel calls when all have ended (0.225). The error is that of reading the store, or a
+// *NotFoundError.
 func (s *Store) Results(id string, calls []string) (map[string]string, error) {
 	return fromCopies(s, id, func(c candidate) (map[string]string, error) {
 		end, _, err := files.ReadTail(c.path(), maxResults)
@@ -70,7 +68,7 @@ func (s *Store) Results(id string, calls []string) (map[string]string, error) {
 	})
 }
 
-// resultsIn are the results in lines of a session's file, the newest of each call.
+// resultsIn returns the results in lines of a session's file, the newest of each call.
 func resultsIn(lines []byte, calls []string) map[string]string {
 	results := make(map[string]string)
 	for line := range bytes.Lines(lines) {
@@ -85,7 +83,7 @@ func resultsIn(lines []byte, calls []string) map[string]string {
 				} `json:"content"`
 			} `json:"message"`
 		}
-		_ = json.Unmarshal(line, &m) // of what is damaged, cut off or of another form as much as can be read
+		_ = json.Unmarshal(line, &m) // a damaged or truncated line is used as far as it can be decoded
 		for _, b := range m.Message.Content {
 			if slices.Contains(calls, b.ToolUseID) && strings.TrimSpace(b.Content) != "" {
 				results[b.ToolUseID] = b.Content
@@ -95,15 +93,13 @@ func resultsIn(lines []byte, calls []string) map[string]string {
 	return results
 }
 
-// settingsLimit is how many bytes of a session's settings are read. Those of droid have
-// 1 to 3 KB, and what a client had added to the system prompt.
+// settingsLimit is how many bytes of a session's settings are read. droid's own have 1 to 3 KB; a client's addition to the system prompt
+// comes on top.
 const settingsLimit = 4 << 20
 
-// SystemPrompt returns what droid adds to its system prompt whenever it loads the
-// session, "" for nothing. droid stores it since 0.215 for whoever opened the session
-// with it, and copies it to sessions that it makes of this one by forking, rewinding or
-// compacting (0.215, 0.225). It is "" too for a session that the store does not have or
-// that has no settings yet.
+// SystemPrompt returns what droid adds to its system prompt when it loads the session, "" for nothing. Since 0.215 droid stores it if the
+// session was opened with it, and copies it to sessions made by forking, rewinding or compacting this one (0.215, 0.225). It is also "" for
+// a session that is not in the store or has no settings yet.
 func (s *Store) SystemPrompt(id string) (string, error) {
 	found, _, err := s.copies(id)
 	if err != nil || len(found) == 0 {
@@ -130,7 +126,7 @@ func readSystemPrompt(path string) (string, error) {
 		Append string `json:"append"`
 	}
 	if len(settings.SystemPrompt) == 0 || json.Unmarshal(settings.SystemPrompt, &prompt) != nil {
-		return "", nil // one of another kind
+		return "", nil // one of another type
 	}
 	return prompt.Append, nil
 }

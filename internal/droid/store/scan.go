@@ -16,24 +16,22 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// transcript ends the name of a session's conversation.
+// transcript is the suffix of the name of a session's conversation.
 const transcript = ".jsonl"
 
-// sideDirectory holds the side conversations of droid's terminal (0.225), which
-// are loaded but not listed.
+// sideDirectory contains the side conversations of droid's terminal (0.225), which can be loaded but are not listed.
 const sideDirectory = "btw"
 
 // directory is one that droid loads sessions from.
 type directory struct {
 	path string
-	name string // of the project; "" for the root itself
+	name string // the project's name; "" for the root itself
 }
 
 func (d directory) file(name string) string { return filepath.Join(d.path, name) }
 
-// directories are the root and the directories directly in it, symbolic links to
-// directories among them. There are none when the store does not exist. The second
-// result counts links that cannot be followed.
+// directories returns the root and its subdirectories, including symbolic links to directories. It returns none if the store does not
+// exist. The second result counts links that cannot be followed.
 func (s *Store) directories() ([]directory, int, error) {
 	if s.err != nil {
 		return nil, 0, s.err
@@ -82,8 +80,7 @@ func order(updated time.Time, id string, otherUpdated time.Time, otherID string)
 // batch is how many directory entries are read at once.
 const batch = 256
 
-// candidates are the files of the store in the order of sessions, and the ids
-// that several of them have. Their content is not read.
+// candidates returns the files of the store in the order of sessions, and the IDs that occur more than once. It does not read the files.
 func (s *Store) candidates(ctx context.Context, skipped *skips) ([]candidate, map[string]bool, error) {
 	dirs, unreadable, err := s.directories()
 	if err != nil {
@@ -99,7 +96,7 @@ func (s *Store) candidates(ctx context.Context, skipped *skips) ([]candidate, ma
 		switch {
 		case ctx.Err() != nil:
 			return nil, nil, ctx.Err()
-		case errors.Is(err, fs.ErrNotExist): // removed just now
+		case errors.Is(err, fs.ErrNotExist): // removed concurrently
 		case err != nil:
 			skipped.add(d.path, errUnreadable)
 		}
@@ -111,8 +108,7 @@ func (s *Store) candidates(ctx context.Context, skipped *skips) ([]candidate, ma
 	return found, several, nil
 }
 
-// severalOf returns the ids that more than one file has: copies, or what 0.99
-// leaves when it continues a session of another project.
+// severalOf returns the IDs of more than one file: copies, or what 0.99 leaves when it continues a session of another project.
 func severalOf(files []candidate) map[string]bool {
 	slices.SortFunc(files, func(a, b candidate) int { return strings.Compare(a.id, b.id) })
 	several := map[string]bool{}
@@ -124,7 +120,7 @@ func severalOf(files []candidate) map[string]bool {
 	return several
 }
 
-// each calls f with every file of d that is named like a session.
+// each calls f for every file in d with the name of a session.
 func (d directory) each(ctx context.Context, skipped *skips, f func(candidate)) error {
 	dir, err := os.Open(d.path)
 	if err != nil {
@@ -144,7 +140,7 @@ func (d directory) each(ctx context.Context, skipped *skips, f func(candidate)) 
 			}
 			info, err := stat(d, e)
 			switch {
-			case errors.Is(err, fs.ErrNotExist): // removed just now
+			case errors.Is(err, fs.ErrNotExist): // removed concurrently
 			case err != nil:
 				skipped.add(d.file(e.Name()), errUnreadable)
 			case !info.Mode().IsRegular():

@@ -14,17 +14,15 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// errMoving is why a file was not written: droid writes to the session all the time.
+// errMoving means that a file was not replaced because droid keeps writing to it.
 var errMoving = errors.New("it changes all the time; try again when nothing runs in it")
 
-// rewriteTries is how often setCWD begins anew when the file changes meanwhile.
+// rewriteTries is how often setCWD starts over if the file changes during the copy.
 const rewriteTries = 3
 
-// SetCWD writes into a session's file that droid goes on in another directory, as droid
-// itself does when a user changes it (lastCwd, read by 0.99 to 0.225 when they load the
-// session). The caller sees to it that no droid has the session open. The file is
-// replaced as a whole, or not at all, and keeps its times. The error is a
-// *NotFoundError, or says what stands in the way.
+// SetCWD records in a session's file that droid continues in another directory, as droid itself does when a user changes it (lastCwd, which
+// 0.99 to 0.225 read when they load the session). The caller ensures that no droid has the session open. The file is replaced atomically,
+// and keeps its times. The error is a *NotFoundError, or says what prevented the change.
 func (s *Store) SetCWD(id, dir string) error {
 	if !stream.ValidSessionID(id) {
 		return &NotFoundError{ID: id, Err: errNoID}
@@ -54,8 +52,7 @@ func (s *Store) SetCWD(id, dir string) error {
 	return nil
 }
 
-// setCWD replaces the file by one with another first line. It returns errMoving when the file
-// changed while it was copied.
+// setCWD replaces the file by one with a modified first line. It returns errMoving if the file changed while it was copied.
 func setCWD(path, dir string) error {
 	from, before, err := files.Open(path)
 	if err != nil {
@@ -91,8 +88,8 @@ func setCWD(path, dir string) error {
 	})
 }
 
-// withCWD sets where droid goes on in a session's first line and leaves all else as it
-// is. Where the session was begun droid goes on if nothing else is said.
+// withCWD sets the directory in which droid continues in a session's first line, and changes nothing else. The default is the directory
+// where the session was started.
 func withCWD(line []byte, dir string) ([]byte, error) {
 	begun, err := parseStart(line)
 	if err != nil {

@@ -25,8 +25,8 @@ func TestSetCWD(t *testing.T) {
 	}
 }
 
-// rewritten has change make the session x, whose first line is first, begin with want; nothing
-// else of its file changes, and nothing is left beside it.
+// rewritten checks that change makes the session x, whose first line is first, begin with want; nothing else of its file changes, and no
+// other file remains.
 func rewritten(t *testing.T, first, want string, change func(*Store) error) Session {
 	t.Helper()
 	const rest = `{"type":"message","id":"1"}` + "\n" + `{"half`

@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	maxManifest  = 32 << 20 // bytes of a list of snapshots that is read; an edit takes some 400
-	maxSnapshot  = 4 << 20  // of one snapshot
-	maxSnapshots = 64 << 20 // of all that are read for one question
+	maxManifest  = 32 << 20 // maximum size of a list of snapshots, in bytes; an edit takes about 400
+	maxSnapshot  = 4 << 20  // maximum size of a snapshot
+	maxSnapshots = 64 << 20 // maximum total size per question
 )
 
-// Snapshot is a file as droid found it when it edited it.
+// Snapshot is a file's content before an edit of droid.
 type Snapshot struct {
-	Call  string  // id of the tool call
+	Call  string  // ID of the tool call
 	Path  string  // absolute
-	Text  *string // nil if there was no such file
+	Text  *string // nil if the file did not exist
 	Known bool    // false if droid no longer has the text, or it is too large
 }
 
-// Snapshots returns the files that droid edited in a session from a message of the user on, each as it was before an edit, in the
-// order of the edits. There are none if droid edited no file in the turn of that message, or stores them elsewhere. The error is
-// that of reading the list.
+// Snapshots returns the files that droid edited in a session from a user message on, each as it was before an edit, in the order of the
+// edits. There are none if droid edited no file in the turn of that message, or stores them elsewhere. The error is that of reading the
+// list.
 //
 // The list is <home>/.factory/snapshots/manifests/<session>.snapshots.json. A text is stored below content by the SHA-256 of its
 // bytes, the first two hex digits naming a directory (0.99.0, 0.215.0 and 0.225.2, found by running them). A refused or failed edit has none.

@@ -1,21 +1,18 @@
-// Package store reads the sessions that droid keeps on disk. It knows files
-// only, neither droid's process nor ACP.
+// Package store reads the sessions that droid keeps on disk. Its main type is Store; the adapter lists, finds and deletes sessions with it,
+// and follows threads from session to session. It handles files only, and knows neither droid's process nor ACP.
 //
-// What is on disk (0.99.0 and 0.225.2, found by running both):
+// The files (0.99.0 and 0.225.2, found by running both):
 //
 //	<home>/.factory/sessions/<project>/<id>.jsonl          the conversation
 //	<home>/.factory/sessions/<project>/<id>.settings.json  its settings, 0.225 with a .bak
 //	<home>/.factory/sessions/<id>/attachments/             attached files
 //
-// <project> is the working directory with each separator replaced by "-";
-// 0.225 resolves symbolic links first, 0.99 does not. Different directories can
-// share a name, so the directory of a session is read from its first line. Both
-// versions also load files that lie in sessions/ itself or under another
-// project's name, and none that lies deeper.
+// <project> is the working directory with each separator replaced by "-"; 0.225 resolves symbolic links first, 0.99 does not. Different
+// directories can have the same name, so the directory of a session is read from its first line. Both versions also load files in sessions/
+// itself or under another project's name, but none in deeper directories.
 //
-// The first line is {"type":"session_start",…}; droid writes a new title into
-// it in place, after which the modification time is as before. That time is
-// what 0.225 reports as updatedAt. Loading a session does not change it.
+// The first line is {"type":"session_start",…}; droid updates the title in it in place, and then restores the modification time. That time
+// is the updatedAt of 0.225. Loading a session does not change it.
 package store
 
 import (
@@ -36,43 +33,38 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// EnvHome names the directory that takes the place of the home directory for
-// droid (0.99 to 0.225); empty counts as unset.
+// EnvHome names the directory that replaces the home directory for droid (0.99 to 0.225); empty counts as unset.
 const EnvHome = "FACTORY_HOME_OVERRIDE"
 
-// Store is droid's session store. It has no state: every call reads the disk,
-// so that what other processes do shows at once. All methods may be called from
-// any goroutine.
+// Store is droid's session store. It has no state: every call reads the disk, so that changes of other processes are visible at once. All
+// methods may be called from any goroutine.
 type Store struct {
 	root  string
-	err   error // why root is not known, or nil
+	err   error // why root is unknown, or nil
 	log   *zap.Logger
 	locks files.Locks
 
-	rename func(from, to string) error // os.Rename; tests end a deletion halfway
+	rename func(from, to string) error // os.Rename; tests interrupt a deletion with it
 
 	unlocked sync.Once // see noLocks
 }
 
-// New returns the store in the directory root, see Root. The directory need not
-// exist. Without a log nothing is logged.
+// New returns the store in the directory root, see Root, which need not exist. log may be nil.
 func New(root string, log *zap.Logger) *Store {
 	log = cmp.Or(log, zap.NewNop())
 	return &Store{root: root, log: log, rename: os.Rename}
 }
 
-// Unknown returns a store whose place is not known: each use of it returns err.
+// Unknown returns a store with an unknown path: each of its methods returns err.
 func Unknown(err error) *Store { return &Store{err: err} }
 
-// errNone is what a store without a place has.
+// errNone is the error of a store without a directory.
 var errNone = errors.New("there is no store of sessions")
 
-// None returns a store without a place, for an agent whose sessions nobody else opens: it
-// has no sessions, and what is to be noted in it is not.
+// None returns a store without a directory, for an agent whose sessions no other process opens: it has no sessions, and records nothing.
 func None() *Store { return &Store{err: errNone} }
 
-// Root returns the sessions directory of droids with an environment: .factory/sessions in $FACTORY_HOME_OVERRIDE or
-// the user's home.
+// Root returns the sessions directory of droids with an environment: .factory/sessions in $FACTORY_HOME_OVERRIDE or the user's home.
 func Root(getenv func(string) string) (string, error) {
 	name, home := EnvHome, getenv(EnvHome)
 	if home == "" {
@@ -86,14 +78,13 @@ func Root(getenv func(string) string) (string, error) {
 		}
 	}
 	if !filepath.IsAbs(home) {
-		// droid takes it relative to its own working directory, which differs from
-		// session to session: there is no one store to read.
+		// droid takes it relative to its own working directory, which differs between sessions: there is no single store to read.
 		return "", fmt.Errorf("finding droid's sessions: %s=%q is not an absolute path; set it to one and start the agent again", name, home)
 	}
 	return filepath.Join(home, ".factory", "sessions"), nil
 }
 
-// homeVariable has the user's home directory, as os.UserHomeDir takes it.
+// homeVariable is the variable with the user's home directory, as in os.UserHomeDir.
 func homeVariable() string {
 	if runtime.GOOS == "windows" {
 		return "USERPROFILE"
@@ -103,29 +94,26 @@ func homeVariable() string {
 
 // Session is one session of the store.
 type Session struct {
-	ID string // the file's name, which is what droid loads by
+	ID string // the file's name, by which droid loads it
 
-	// CWD is the absolute directory in which droid continues the session, as droid
-	// wrote it but cleaned. It may not exist any more. It is empty when the file
-	// does not tell; droid then takes its own.
+	// CWD is the absolute directory in which droid continues the session, as droid wrote it, but cleaned. It may no longer exist. It is
+	// empty if the file does not contain it; droid then uses its own.
 	CWD string
 
-	// Title is the name that droid or the user gave the session, else the first
-	// line of what the user first said, without injected text and at most 80
-	// characters long. Empty when there is neither.
+	// Title is the name that droid or the user gave the session, otherwise the first line of the user's first text, without injected text
+	// and at most 80 characters long. It is empty if there is neither.
 	Title string
 
-	UpdatedAt time.Time // when something was last added; not changed by renaming
+	UpdatedAt time.Time // when something was last added; renaming does not change it
 }
 
-// NotFoundError says that the store has no session of this id that could be
-// loaded.
+// NotFoundError means that the store has no loadable session with this ID.
 type NotFoundError struct {
 	ID  string
-	Err error // why the file of that name is no session; nil when there is no file
+	Err error // why the file of that name is not a session; nil if there is no file
 }
 
-// Error names the id.
+// Error names the ID.
 func (e *NotFoundError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("session %q not found: %v", e.ID, e.Err)
@@ -136,9 +124,8 @@ func (e *NotFoundError) Error() string {
 // Unwrap returns the reason, if there is one.
 func (e *NotFoundError) Unwrap() error { return e.Err }
 
-// Find returns the session of this id, listed or not: subagents and sessions
-// without a message are found too. The error is a *NotFoundError, or that of
-// reading the store.
+// Find returns the session with this ID, listed or not: including subagents and sessions without a message. The error is a *NotFoundError,
+// or that of reading the store.
 func (s *Store) Find(id string) (Session, error) {
 	return fromCopies(s, id, func(c candidate) (Session, error) {
 		head, err := new(reader).read(c.path(), nil)
@@ -146,13 +133,13 @@ func (s *Store) Find(id string) (Session, error) {
 	})
 }
 
-// File is the path of a session's file, of several that of the one that was used last. The error is as in Find.
+// File returns the path of a session's file, of several that of the one used last. The error is as in Find.
 func (s *Store) File(id string) (string, error) {
 	return fromCopies(s, id, func(c candidate) (string, error) { return c.path(), nil })
 }
 
-// fromCopies is what read finds in the file of a session; of several in the one that was used last and
-// can be read. The error is that of reading the store, or a *NotFoundError.
+// fromCopies returns the result of read for a session's file; of several for the one used last that can be read. The error is that of
+// reading the store, or a *NotFoundError.
 func fromCopies[T any](s *Store, id string, read func(c candidate) (T, error)) (none T, err error) {
 	found, cause, err := s.copies(id)
 	if err != nil {
@@ -168,8 +155,8 @@ func fromCopies[T any](s *Store, id string, read func(c candidate) (T, error)) (
 	return none, &NotFoundError{ID: id, Err: cause}
 }
 
-// copies are the files of a session, which may lie in several projects, the one that was used
-// last first. unsure is why there may be more than these, or nil.
+// copies returns the files of a session, which may be in several projects, the one used last first. unsure says why there may be more than
+// these, or is nil.
 func (s *Store) copies(id string) (found []candidate, unsure, err error) {
 	if !stream.ValidSessionID(id) {
 		return nil, errNoID, nil

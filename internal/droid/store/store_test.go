@@ -49,7 +49,7 @@ func abs(path string) string {
 	return path
 }
 
-// What the two versions write, and what becomes of it.
+// What the two versions write, and how it is read.
 func TestSessionOfAFile(t *testing.T) {
 	const id = "11111111-2222-4333-8444-555555555555"
 	const parent = "99999999-2222-4333-8444-555555555555"

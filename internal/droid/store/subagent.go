@@ -8,32 +8,31 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// Place is how far the file of a subagent's session was read. The zero value is its beginning.
-type Place struct {
-	path  string
-	at    int64
-	skips bool // what follows is the rest of a line that is too long
+// Offset is how far the file of a subagent's session was read. The zero value is its beginning.
+type Offset struct {
+	path     string
+	at       int64
+	skipLine bool // the rest of a too long line follows
 }
 
-// maxLines is how many bytes of such a file are read at once. A line that is longer is left out.
+// maxLines is how many bytes of such a file are read at once. A longer line is skipped.
 const maxLines = 1 << 20
 
-// Subagent returns what the file of a subagent's session says from a place on, and the place behind that. Of a line that is
-// not whole yet nothing is returned, so that the next call has it. A file is a subagent's if it is a regular one, no
-// symbolic link, and begins with that session and one that called it. The error is that of reading the store, or a
-// *NotFoundError, also while droid has not begun the file.
-func (s *Store) Subagent(id string, from Place) (lines []stream.ChildLine, to Place, err error) {
+// Subagent returns the lines of a subagent's session file from an offset on, and the offset behind them. An incomplete line is left for the
+// next call. The file must be a regular file, no symbolic link, and begin with that session and its caller. The error is that of reading
+// the store, or a *NotFoundError, also if droid has not created the file yet.
+func (s *Store) Subagent(id string, from Offset) (lines []stream.ChildLine, to Offset, err error) {
 	if from.path != "" {
 		return readOn(id, from)
 	}
-	to, err = fromCopies(s, id, func(c candidate) (Place, error) {
-		lines, to, err = readOn(id, Place{path: c.path()})
+	to, err = fromCopies(s, id, func(c candidate) (Offset, error) {
+		lines, to, err = readOn(id, Offset{path: c.path()})
 		return to, err
 	})
 	return lines, to, err
 }
 
-func readOn(id string, from Place) (lines []stream.ChildLine, to Place, err error) {
+func readOn(id string, from Offset) (lines []stream.ChildLine, to Offset, err error) {
 	data, err := files.ReadRange(from.path, from.at, maxLines)
 	if err != nil {
 		return nil, from, err
@@ -45,14 +44,14 @@ func readOn(id string, from Place) (lines []stream.ChildLine, to Place, err erro
 		case !whole && len(data) < maxLines:
 			return lines, to, nil // the rest of it is still to come
 		case !whole:
-			to.at, to.skips = to.at+int64(len(data)), true
+			to.at, to.skipLine = to.at+int64(len(data)), true
 			return lines, to, nil
 		}
 		begins := to.at == 0
 		to.at += int64(len(line)) + 1
 		data = rest
-		if to.skips {
-			to.skips = false
+		if to.skipLine {
+			to.skipLine = false
 			continue
 		}
 		l, ok := stream.DecodeChildLine(line)

@@ -40,10 +40,10 @@ func kinds(lines []stream.ChildLine) (all []string) {
 	return all
 }
 
-// A file is read on from where it was read to, and a line is told once it is whole.
+// A file is read from the offset of the previous call, and a line is returned once it is complete.
 func TestSubagentIsReadOn(t *testing.T) {
 	s, _, add := subagentFile(t, "")
-	_, at, err := s.Subagent("child", Place{})
+	_, at, err := s.Subagent("child", Offset{})
 	require.ErrorAs(t, err, new(*NotFoundError))
 	add(childHead[:10])
 	lines, at, err := s.Subagent("child", at)
@@ -67,7 +67,7 @@ func TestSubagentIsReadOn(t *testing.T) {
 func TestSubagentWithALongLine(t *testing.T) {
 	s, _, _ := subagentFile(t, childHead+strings.Repeat("x", 3*maxLines)+`{"type":"message","id":"1"}`+"\n"+`{"type":"message","id":"2"}`+"\n")
 	var all []string
-	for at, reads := (Place{}), 0; ; reads++ {
+	for at, reads := (Offset{}), 0; ; reads++ {
 		lines, to, err := s.Subagent("child", at)
 		require.NoError(t, err)
 		all = append(all, kinds(lines)...)
@@ -80,7 +80,7 @@ func TestSubagentWithALongLine(t *testing.T) {
 	require.Equal(t, []string{"session_start child", "message 2"}, all)
 }
 
-// What is no file of this subagent is refused.
+// A file that is not this subagent's is refused.
 func TestSubagentOfAnother(t *testing.T) {
 	for name, text := range map[string]string{
 		"another's": strings.Replace(childHead, `"child"`, `"other"`, 1),
@@ -89,16 +89,16 @@ func TestSubagentOfAnother(t *testing.T) {
 		"nonsense":  "x\n",
 	} {
 		s, _, _ := subagentFile(t, text)
-		lines, at, err := s.Subagent("child", Place{})
+		lines, at, err := s.Subagent("child", Offset{})
 		require.ErrorIs(t, err, errForeign, name)
 		require.Empty(t, lines)
-		require.Equal(t, Place{}, at)
+		require.Equal(t, Offset{}, at)
 	}
 	s, path, _ := subagentFile(t, childHead)
 	require.NoError(t, os.Rename(path, path+".other"))
 	require.NoError(t, os.Symlink(path+".other", path))
-	_, _, err := s.Subagent("child", Place{})
+	_, _, err := s.Subagent("child", Offset{})
 	require.ErrorIs(t, err, files.ErrNotRegular)
-	_, _, err = s.Subagent("../child", Place{})
+	_, _, err = s.Subagent("../child", Offset{})
 	require.ErrorAs(t, err, new(*NotFoundError))
 }

@@ -33,7 +33,7 @@ func TestSystemPrompt(t *testing.T) {
 	}
 }
 
-// What is not there, or could be no session, has nothing stored.
+// A missing session, or an invalid ID, has nothing stored.
 func TestSystemPromptOfNoSession(t *testing.T) {
 	s := newStore(t)
 	s.write("-w", "bare.jsonl", start225("bare", "/w", "t", nil), sometime)
@@ -49,7 +49,7 @@ func TestSystemPromptOfNoSession(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Of two copies the newer one counts, which is what droid loads.
+// Of two copies the newer one counts, since droid loads that.
 func TestSystemPromptOfTwoCopies(t *testing.T) {
 	s := newStore(t)
 	for dir, at := range map[string]time.Time{"-a": sometime, "-b": sometime.Add(time.Hour), "-c": sometime.Add(-time.Hour)} {

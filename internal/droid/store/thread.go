@@ -9,24 +9,20 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// A thread is one conversation of the user in one or several sessions: droid makes a
-// new one when the conversation is compacted or rewound. In which session the thread
-// goes on is told by the file of links, and for what was compacted in droid's own UI
-// by droid's files.
+// A thread is one conversation of the user in one or several sessions: droid makes a new one when the conversation is compacted or rewound.
+// The file of links records in which session the thread continues; for a compaction in droid's own UI, droid's files do.
 
-// Thread returns the ids of the thread that the session belongs to: the one that
-// the thread began with, those that came after it, and the newest. There is at least
-// the id itself, which need not be in the store. Sessions that the store no longer
-// has are among the ids, since an editor may know the thread by them, but the last
-// one is in the store if any of those after id is. The error says that it cannot be told, and
-// what to do: who went on without would work on a conversation from before.
+// Thread returns the IDs of the thread that the session belongs to: the one that the thread began with, its successors, and the newest. The
+// result contains at least the ID itself, which need not be in the store. It includes sessions that are no longer in the store, since an
+// editor may know the thread by them, but the last one is in the store if any of those after id is. An error means that the thread cannot
+// be determined, and says what to do: a caller that continued without it would work on an outdated conversation.
 func (s *Store) Thread(id string) ([]string, error) {
 	if s.err != nil || !stream.ValidSessionID(id) {
 		return []string{id}, nil
 	}
 	files, _, err := s.candidates(context.Background(), new(skips))
 	if err != nil {
-		return nil, goesOnUnknown(err)
+		return nil, errUnknownThread(err)
 	}
 	links, err := s.readLinks()
 	if err != nil {
@@ -35,8 +31,7 @@ func (s *Store) Thread(id string) ([]string, error) {
 	return newFamily(links, files).thread(id), nil
 }
 
-// Title is what List calls the thread whose newest session this is, "" when it has no
-// title or the session is not in the store.
+// Title returns the title by which List lists the thread with this newest session, "" if it has none or the session is not in the store.
 func (s *Store) Title(id string) string {
 	if s.err != nil {
 		return ""
@@ -55,8 +50,8 @@ func (s *Store) Title(id string) string {
 	return cmp.Or(f.titleOf(ids[:slices.Index(ids, id)]), h.title())
 }
 
-// titleOf is what a thread was called when it was in these sessions, oldest first, ""
-// for none. It is for a session that nobody named.
+// titleOf returns the title of a thread when it was in these sessions, oldest first, "" if none. It is for a session without a name of its
+// own.
 func (f *family) titleOf(ids []string) string {
 	for _, id := range slices.Backward(ids) {
 		if l, ok := f.links.Next(id); ok && l.Title != "" {
@@ -72,23 +67,23 @@ func (f *family) titleOf(ids []string) string {
 	return ""
 }
 
-// family follows the sessions of threads. It keeps what it has read of files.
+// family follows the sessions of threads. It caches what it has read of files.
 type family struct {
 	links    *linkSet
-	files    map[string]candidate   // by id; of copies the one that was used last
+	files    map[string]candidate   // by ID; of copies the one used last
 	dirs     map[string]*dirFiles   // by path
-	children map[string][]candidate // those that droid made by compacting a session, by that one's id
-	heads    map[string]head        // of files, by path; of one that cannot be read an empty one
-	nexts    map[string]string      // what next found
-	ahead    map[string]int         // what stepsAhead found
-	asked    int                    // how often next was called, for tests
+	children map[string][]candidate // sessions that droid made by compacting a session, by that session's ID
+	heads    map[string]head        // by path; an empty one for a file that cannot be read
+	nexts    map[string]string      // results of next
+	ahead    map[string]int         // results of stepsAhead
+	asked    int                    // number of calls of next, for tests
 	read     reader
 }
 
-// dirFiles are the files of a directory, those used last first.
+// dirFiles are the files of a directory, the one used last first.
 type dirFiles struct {
 	files   []candidate
-	indexed int // so many were looked at for their parents
+	indexed int // number of files whose parents were read
 }
 
 // newFamily takes all files of the store in the order of sessions.
@@ -111,14 +106,14 @@ func newFamily(set *linkSet, files []candidate) *family {
 	return f
 }
 
-// maxThread bounds how many sessions of a thread are followed either way.
+// maxThread is how many sessions of a thread are followed in either direction.
 const maxThread = 1000
 
-// thread is Thread.
-func (f *family) thread(id string) []string { return f.begun(id, f.after(id)) }
+// thread implements Thread.
+func (f *family) thread(id string) []string { return f.withPredecessors(id, f.withSuccessors(id)) }
 
-// begun is what came before the session, and then after, which it begins.
-func (f *family) begun(id string, after []string) []string {
+// withPredecessors returns the predecessors of the session, followed by after, which begins with the session.
+func (f *family) withPredecessors(id string, after []string) []string {
 	seen := map[string]bool{}
 	for _, one := range after {
 		seen[one] = true
@@ -137,9 +132,8 @@ func (f *family) begun(id string, after []string) []string {
 	return append(before, after...)
 }
 
-// after is the session and those in which its thread went on, without those at the
-// end that are not in the store, unless none is.
-func (f *family) after(id string) []string {
+// withSuccessors returns the session and its successors in the thread, without those at the end that are not in the store, unless none is.
+func (f *family) withSuccessors(id string) []string {
 	path, place := []string{id}, map[string]int{id: 0}
 	for at := id; len(path) < maxThread; {
 		to := f.next(at)
@@ -147,7 +141,7 @@ func (f *family) after(id string) []string {
 			break
 		}
 		if i, again := place[to]; again {
-			path = path[:i+1+f.newest(path[i:])] // it goes round: the one that was used last counts
+			path = path[:i+1+f.newest(path[i:])] // a cycle: the one used last counts
 			break
 		}
 		place[to] = len(path)
@@ -162,7 +156,7 @@ func (f *family) after(id string) []string {
 	return path
 }
 
-// newest is the number of the session that was used last.
+// newest returns the index of the session used last.
 func (f *family) newest(ids []string) (n int) {
 	for i, id := range ids {
 		a, b := f.files[id], f.files[ids[n]]
@@ -173,31 +167,30 @@ func (f *family) newest(ids []string) (n int) {
 	return n
 }
 
-// goesRound is what family.ahead has for a path that goes round, or leads to one that does.
-const goesRound = -1
+// cyclic is the value of family.ahead for a path that is a cycle, or leads to one.
+const cyclic = -1
 
-// goesOn reports whether a thread goes on after this session, which is in the store: whether
-// after has more than it.
-func (f *family) goesOn(id string) bool {
+// continues reports whether a thread continues after this session, which is in the store: whether withSuccessors returns more than it.
+func (f *family) continues(id string) bool {
 	n := f.stepsAhead(id)
-	if n == goesRound {
-		return len(f.after(id)) > 1
+	if n == cyclic {
+		return len(f.withSuccessors(id)) > 1
 	}
 	return 0 < n && n < maxThread
 }
 
-// stepsAhead is how many steps after this session the next one of its thread comes that is
-// in the store, 0 when none does, or goesRound. Each session is looked at once, whoever asks.
+// stepsAhead returns the number of steps from this session to the next one of its thread that is in the store, 0 if there is none, or
+// cyclic. Each session is visited once.
 func (f *family) stepsAhead(id string) int {
 	n, known := f.ahead[id]
 	if known {
 		return n
 	}
-	f.ahead[id] = goesRound // for who comes back here meanwhile
+	f.ahead[id] = cyclic // for a path that returns here
 	if to := f.next(id); to != "" {
 		_, there := f.files[to]
 		switch n = f.stepsAhead(to); {
-		case n == goesRound:
+		case n == cyclic:
 		case there:
 			n = 1
 		case n > 0:
@@ -208,7 +201,7 @@ func (f *family) stepsAhead(id string) int {
 	return n
 }
 
-// next is the session in which the thread goes on after this one, "" for none.
+// next returns the session in which the thread continues after this one, "" if none.
 func (f *family) next(id string) string {
 	f.asked++
 	to, known := f.nexts[id]
@@ -225,7 +218,7 @@ func (f *family) next(id string) string {
 	return to
 }
 
-// before is the session in which the thread was before this one.
+// before returns the session in which the thread was before this one.
 func (f *family) before(id string) (string, bool) {
 	if l, ok := f.links.Before(id); ok && f.next(l.From) == id {
 		return l.From, true
@@ -238,19 +231,18 @@ func (f *family) before(id string) (string, bool) {
 	return parent, f.next(parent) == id
 }
 
-// head is the beginning of a file. Without a parent it is its first line only.
+// head returns the beginning of a file. Without a parent it has the first line only.
 func (f *family) head(c candidate) head {
 	h, known := f.heads[c.path()]
 	if !known {
-		h, _ = f.read.read(c.path(), func(s start) bool { return s.Parent != "" }) // what cannot be read has no parent
+		h, _ = f.read.read(c.path(), func(s firstRecord) bool { return s.Parent != "" }) // what cannot be read has no parent
 		f.heads[c.path()] = h
 	}
 	return h
 }
 
-// compacted is the session that droid made by compacting this one, and when; of
-// several the one that was made last, "" for none. Both lie in the same directory,
-// and the new one was used later.
+// compacted returns the session that droid made by compacting this one, and the time; of several the latest, "" if none. Both are in the
+// same directory, and the new one was used later.
 func (f *family) compacted(id string) (made string, at time.Time) {
 	parent, there := f.files[id]
 	if !there {
@@ -273,46 +265,42 @@ func (f *family) compacted(id string) (made string, at time.Time) {
 	return made, at
 }
 
-// compactionSlack is how long after a compaction droid may still write to the
-// session that it compacted.
+// compactionSlack is how long after a compaction droid may still write to the compacted session.
 const compactionSlack = 2 * time.Second
 
-// compactionOf reports whether droid made this session by compacting its parent, and
-// the parent was not used any more since: who goes on with the old conversation has
-// two threads.
+// compactionOf reports whether droid made this session by compacting its parent, and the parent was not used since: a user who continues
+// the old conversation has two threads.
 //
-// The new session begins with a line of type compaction_state, and names its parent
-// (0.215, 0.225). A fork or rewind of it begins alike; 0.215 and later say where it was
-// forked. What an older droid wrote may be either, so it is a thread of its own.
+// The new session begins with a line of type compaction_state, and names its parent (0.215, 0.225). A fork or rewind of it begins in the
+// same way; 0.215 and later record where it was forked. A session of an older droid may be either, so it is a separate thread.
 func (h head) compactionOf(parent candidate) bool {
 	return h.compaction != "" && h.Host != "" && len(h.ForkedAt) == 0 && !parent.updated.After(h.compactedAt.Add(compactionSlack))
 }
 
-// threads finds out, for the files of a list in their order, which of them stand for
-// a thread, and under which id.
+// threads determines, for the files of a list in their order, which of them represent a thread, and under which ID.
 type threads struct {
 	*family
-	used map[string]bool // ids under which a thread was listed
+	used map[string]bool // IDs under which a thread was listed
 }
 
-// place is what a session is in the list.
-type place struct {
-	covered bool     // a later session of its thread stands for it
+// listing is how a session appears in the list.
+type listing struct {
+	covered bool     // a later session of its thread represents it
 	id      string   // by which the thread is listed
-	before  []string // the sessions in which the thread was before, in their order
+	before  []string // the thread's previous sessions, in their order
 }
 
-// place looks up a session, of which h is the beginning.
-func (t *threads) place(c candidate, h head) place {
+// lookup returns the listing of a session with the beginning h.
+func (t *threads) lookup(c candidate, h head) listing {
 	if _, known := t.heads[c.path()]; !known {
 		t.heads[c.path()] = h
 	}
-	if t.goesOn(c.id) {
-		return place{covered: true}
+	if t.continues(c.id) {
+		return listing{covered: true}
 	}
-	ids := t.begun(c.id, []string{c.id})
-	p := place{id: c.id, before: ids[:len(ids)-1]}
-	if !t.used[ids[0]] { // else another one has it already
+	ids := t.withPredecessors(c.id, []string{c.id})
+	p := listing{id: c.id, before: ids[:len(ids)-1]}
+	if !t.used[ids[0]] { // otherwise another one has it already
 		p.id = ids[0]
 	}
 	t.used[p.id] = true

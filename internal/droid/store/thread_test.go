@@ -35,7 +35,7 @@ func TestListOfThreads(t *testing.T) {
 	s.session("root", w, 1)
 	s.session("middle", w, 2)
 	s.session("newest", abs("/elsewhere"), 9)
-	s.session("before", w, 11) // the thread was there, and somebody used it in droid since
+	s.session("before", w, 11) // the thread was there, and was used in droid since
 	s.session("single", w, 5)
 	s.session("after", w, 7)
 	s.goesOn("root", "middle", 2)
@@ -106,7 +106,7 @@ func TestThreadWhoseEndIsGone(t *testing.T) {
 	require.Equal(t, []string{"a"}, ids(s.list("", 0)))
 }
 
-// What was compacted in droid's own UI is told by droid's files.
+// A compaction in droid's own UI is found in droid's files.
 func TestCompactedByDroid(t *testing.T) {
 	s := newStore(t)
 	w := abs("/w")
@@ -129,13 +129,13 @@ func TestCompactedByDroid(t *testing.T) {
 	s.goesOn("c", "d", 5)
 	require.Equal(t, []string{"a", "b", "c", "d"}, s.Thread("b"))
 	require.Equal(t, []string{"a", "other"}, ids(s.list("", 0)))
-	s.goesOn("b", "b", 6) // a compaction that the thread did not go on with
+	s.goesOn("b", "b", 6) // a compaction after which the thread stayed
 	require.Equal(t, []string{"a", "b"}, s.Thread("a"))
 	require.Equal(t, []string{"c", "d"}, s.Thread("d"))
 	require.Equal(t, []string{"c", "other", "a"}, ids(s.list("", 0)))
 }
 
-// Who goes on with the old conversation in droid's UI has two threads.
+// A user who continues the old conversation in droid's UI has two threads.
 func TestCompactedAndUsedAgain(t *testing.T) {
 	s := newStore(t)
 	w := abs("/w")
@@ -152,8 +152,8 @@ func TestCompactedAndUsedAgain(t *testing.T) {
 	require.Equal(t, []string{"b", "a"}, ids(s.list("", 0)))
 }
 
-// Forks, rewinds and subagents are no part of a thread, also those of a compacted session, which
-// begin with its summary: 0.225 says where they were forked, older ones do not.
+// Forks, rewinds and subagents are not part of a thread, including those of a compacted session, which begin with its summary: 0.225
+// records where they were forked, older versions do not.
 func TestForksStayApart(t *testing.T) {
 	s := newStore(t)
 	w := abs("/w")
@@ -172,7 +172,7 @@ func TestForksStayApart(t *testing.T) {
 	require.NoError(t, s.Delete(s.Thread("a")...))
 	require.Equal(t, []string{"fork99", "forkOld", "fork225", "empty225"}, ids(s.list("", 0)))
 
-	// What an older one compacted could be a fork as well.
+	// A compaction by an older version could be a fork as well.
 	s.write(project(w), "cOld"+transcript, start99("cOld", w, placeholder, fields{"parent": "forkOld"})+compaction("summary-cOld", 7), sometime.Add(7*time.Second))
 	require.Equal(t, []string{"forkOld"}, s.Thread("forkOld"))
 	require.Equal(t, []string{"cOld", "fork99", "forkOld", "fork225", "empty225"}, ids(s.list("", 0)))
@@ -194,8 +194,7 @@ func TestParentsInACircle(t *testing.T) {
 	require.Equal(t, slices.Compact(slices.Clone(list)), list, "none twice")
 }
 
-// TestDeleteOfAThread: all files of the thread lie in one directory of the trash, and
-// come back as a thread. What one session refuses keeps all.
+// All files of the thread are in one directory of the trash, and are restored as a thread. If one session cannot be moved, none is.
 func TestDeleteOfAThread(t *testing.T) {
 	s := newStore(t)
 	w := abs("/w")

@@ -30,8 +30,7 @@ func storeWith(t *testing.T, ids ...string) *Store {
 	return New(root, nil)
 }
 
-// A thread goes on in the session that droid made of its newest one, for each agent that reads the
-// store, until that is taken back.
+// A thread continues in the session that droid made of its newest one, for each agent that reads the store, until that is reverted.
 func TestThreadGoesOn(t *testing.T) {
 	s := storeWith(t, "a", "b", "c")
 	threads := threadsOf(t, s)
@@ -53,14 +52,14 @@ func TestThreadGoesOn(t *testing.T) {
 	}
 	require.NoError(t, threads.SetFollowUp("c", "queue"))
 	require.Equal(t, "queue", another.FollowUp(t.Context(), []string{"a", "b", "c"}))
-	threads.Stays("b")
+	threads.MarkStays("b")
 	ids, err := another.IDs(t.Context(), "a")
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "b"}, ids, "it did not go on in c after all")
 }
 
-// Where nothing can be noted, the user is told what that means: droid has made the session all the same.
-func TestWhatCannotBeNoted(t *testing.T) {
+// If nothing can be recorded, the user is shown the consequence: droid has made the session anyway.
+func TestUnwritableLinksAreReported(t *testing.T) {
 	threads := threadsOf(t, Unknown(errors.New("there is no home")))
 	n := threads.Successor(t.Context(), "a")
 	n.Made("b", LinkRewind)

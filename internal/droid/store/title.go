@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	maxPromptTitle = 80  // characters, of a title that is the user's words
-	maxOwnTitle    = 200 // characters, of a name that was given
+	maxPromptTitle = 80  // characters, for a title from the user's text
+	maxOwnTitle    = 200 // characters, for a given name
 )
 
-// placeholder is what droid calls a session that has no name yet.
+// placeholder is droid's title of a session without a name.
 const placeholder = "New Session"
 
 // forkMark is what 0.99 puts before the title of a fork.
@@ -18,9 +18,8 @@ const forkMark = "[Fork] "
 
 // title is the session's title as Session documents it.
 //
-// droid's title is first the user's words on one line, cut at 150 characters.
-// A model names the session later (sessionTitle in 0.99, title in 0.225), and
-// the user may. Forks carry either without telling which.
+// droid's title is first the user's text on one line, cut at 150 characters. A model names the session later (sessionTitle in 0.99, title
+// in 0.225), and the user may. Forks inherit either without recording which.
 func (h head) title() string {
 	title := h.SessionTitle
 	if title == "" || title == placeholder {
@@ -38,7 +37,7 @@ func (h head) title() string {
 	case cleaned != "" && h.named():
 		return mark + cut(cleaned, maxOwnTitle)
 	case strings.TrimSpace(h.prompt) == "" || cleaned == "" || cleaned != oneLine(title):
-		// droid's title is one line: where the user's first line ended is not known.
+		// droid's title is one line: the end of the user's first line is unknown.
 		if t := promptTitle(h.prompt); t != "" {
 			return mark + t
 		}
@@ -55,12 +54,11 @@ func (h head) title() string {
 // named reports whether the user or a model gave the session its title.
 func (h head) named() bool { return h.TitleIsUsers || h.TitleStage != "" }
 
-// CleanTitle makes a title that droid tells fit for a list: one line without
-// injected text, at most 80 characters long. droid's first title is what the user
-// said, with attached files in it (0.99 to 0.225).
+// CleanTitle makes a title of droid suitable for a list: one line without injected text, at most 80 characters long. droid's first title is
+// the user's text, including attached files (0.99 to 0.225).
 func CleanTitle(title string) string { return cut(oneLine(clean(title)), maxPromptTitle) }
 
-// promptTitle is the first line of prompt that says something.
+// promptTitle returns the first non-empty line of prompt.
 func promptTitle(prompt string) string {
 	for line := range strings.Lines(prompt) {
 		if line = oneLine(line); line != "" {
@@ -70,12 +68,11 @@ func promptTitle(prompt string) string {
 	return ""
 }
 
-// injected are the tags of blocks in a message that the user did not write:
-// droid's own (0.99 puts them into the user's message), and attached files.
+// injected are the tags of blocks in a message that the user did not write: droid's own (0.99 puts them into the user's message), and
+// attached files.
 var injected = []string{"system-reminder", "attached-file"}
 
-// clean removes injected blocks. One that does not end was cut off: all after
-// its beginning is removed.
+// clean removes injected blocks. A block without an end was cut off: everything after its beginning is removed.
 func clean(text string) string {
 	for _, tag := range injected {
 		text = without(text, tag)
@@ -96,7 +93,7 @@ func without(text, tag string) string {
 			return b.String()
 		}
 		if block != "" && block[0] != '>' && block[0] != ' ' && block[0] != '\n' {
-			b.WriteString(opening) // another tag, which begins alike
+			b.WriteString(opening) // another tag with the same beginning
 			text = block
 			continue
 		}
@@ -108,8 +105,7 @@ func without(text, tag string) string {
 	}
 }
 
-// oneLine replaces each run of white space by one space, and drops control characters
-// and those that turn the direction of text.
+// oneLine replaces each run of white space by one space, and removes control characters and those that change the direction of text.
 func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -126,7 +122,7 @@ func oneLine(text string) string {
 // cut shortens text to n characters; the last is then an ellipsis.
 func cut(text string, n int) string {
 	count := 0
-	end := 0 // of the n-1st character
+	end := 0 // of character n-1
 	for i := range text {
 		if count == n-1 {
 			end = i
@@ -139,19 +135,19 @@ func cut(text string, n int) string {
 	return text
 }
 
-// Name is what a thread is called. The zero value is the name of a thread that has none yet.
+// Name is the name of a thread. The zero value is that of a thread without a name.
 type Name struct {
 	title string
-	given int // how often the user has given one here
+	given int // number of times the user has set one here
 }
 
-// Title is the title, "" for none.
+// Title returns the title, "" if none.
 func (n *Name) Title() string { return n.title }
 
-// Given is how often the user has given the thread a title in this agent.
+// Given returns how often the user has set the thread's title in this agent.
 func (n *Name) Given() int { return n.given }
 
-// Set notes a title. It reports false for one of droid's where the user has given one, which stays.
+// Set sets the title. It reports false for a title of droid if the user has set one, which stays.
 func (n *Name) Set(title string, byUser bool) bool {
 	switch {
 	case byUser:

@@ -30,7 +30,7 @@ func TestTitle(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			h := head{start: start{Title: test.title}, prompt: test.prompt}
+			h := head{firstRecord: firstRecord{Title: test.title}, prompt: test.prompt}
 			require.Equal(t, test.want, h.title())
 		})
 	}
@@ -38,9 +38,9 @@ func TestTitle(t *testing.T) {
 }
 
 func TestTitleThatWasGiven(t *testing.T) {
-	h := head{start: start{Title: "Hello", TitleIsUsers: true}, prompt: "Hello you\nthere"}
+	h := head{firstRecord: firstRecord{Title: "Hello", TitleIsUsers: true}, prompt: "Hello you\nthere"}
 	require.Equal(t, "Hello", h.title())
-	h = head{start: start{Title: strings.Repeat("é", 300), TitleStage: "first_message"}}
+	h = head{firstRecord: firstRecord{Title: strings.Repeat("é", 300), TitleStage: "first_message"}}
 	require.Equal(t, strings.Repeat("é", maxOwnTitle-1)+"…", h.title())
 }
 
@@ -56,7 +56,7 @@ func FuzzClean(f *testing.F) {
 	f.Add("<system-reminder>a</system-reminder>b<attached-file name=x>c")
 	f.Add("<system-reminder<system-reminder>")
 	f.Fuzz(func(t *testing.T, text string) {
-		title := head{start: start{Title: text}, prompt: text}.title()
+		title := head{firstRecord: firstRecord{Title: text}, prompt: text}.title()
 		require.LessOrEqual(t, utf8.RuneCountInString(title), maxOwnTitle+len(forkMark))
 		require.NotContains(t, title, "\n")
 		require.LessOrEqual(t, len(clean(text)), len(text))

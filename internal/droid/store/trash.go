@@ -10,25 +10,23 @@ import (
 	"time"
 )
 
-// trashName is the directory beside the store that deleted sessions go to.
+// trashName is the directory, in the parent of the store, for deleted sessions.
 const trashName = "droid-acp-trash"
 
-// move is the way of sessions into one directory of the trash.
+// move moves sessions into one directory of the trash.
 type move struct {
 	rename func(from, to string) error
 	bin    string
 	done   []renamed
 }
 
-// renamed is a file or directory that has another name now.
+// renamed is a file or directory that was renamed.
 type renamed struct{ from, to string }
 
-// trash renames the files of sessions, of which there is at least one, one after the other.
-// A conversation goes before what belongs to it. So at any moment a session is in the store
-// with all that it has, or its conversation is in the trash; what a run that was killed left of
-// it in the store lies where it has to be when the conversation is moved back. When a file
-// cannot be moved, the others go back. If two processes delete one session at once, the one
-// that moves the conversation moves the rest.
+// trash moves the files of sessions, of which there is at least one, one after the other. A conversation is moved before the files that
+// belong to it. So at any moment a session is completely in the store, or its conversation is in the trash; files that a killed process
+// left in the store are where they must be when the conversation is moved back. If a file cannot be moved, the others are moved back. If
+// two processes delete one session at once, the one that moves the conversation moves the rest.
 func (s *Store) trash(sessions []stored) error {
 	m, err := s.newMove(sessions)
 	if err != nil {
@@ -36,7 +34,7 @@ func (s *Store) trash(sessions []stored) error {
 	}
 	for _, one := range sessions {
 		if err := m.session(one, filepath.Join(s.root, one.id)); err != nil {
-			return m.back(err)
+			return m.undo(err)
 		}
 	}
 	if len(m.done) == 0 { // another process has moved it
@@ -45,9 +43,9 @@ func (s *Store) trash(sessions []stored) error {
 	return nil
 }
 
-// newMove makes the directory that sessions move to.
+// newMove creates the directory that sessions are moved to.
 func (s *Store) newMove(sessions []stored) (*move, error) {
-	root, err := filepath.EvalSymlinks(s.root) // nothing is renamed to another file system
+	root, err := filepath.EvalSymlinks(s.root) // a rename must stay on one file system
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +60,7 @@ func (s *Store) newMove(sessions []stored) (*move, error) {
 	return &move{rename: s.rename, bin: bin}, nil
 }
 
-// tryTrash does what trash does with a file of its own from each directory that holds something of the sessions.
+// tryTrash does what trash does with a temporary file in each directory that contains a part of the sessions.
 func (s *Store) tryTrash(sessions []stored) error {
 	m, err := s.newMove(sessions)
 	if err != nil {
@@ -71,22 +69,22 @@ func (s *Store) tryTrash(sessions []stored) error {
 	defer os.RemoveAll(m.bin)
 	for _, one := range sessions {
 		for _, d := range one.dirs {
-			if err := m.try(d.path); err != nil {
+			if err := m.tryDir(d.path); err != nil {
 				return err
 			}
 		}
 		if _, err := os.Lstat(filepath.Join(s.root, one.id)); err != nil {
 			continue // it has no attachments
 		}
-		if err := m.try(s.root); err != nil {
+		if err := m.tryDir(s.root); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// try moves a new file from a directory into the bin.
-func (m *move) try(dir string) error {
+// tryDir moves a new file from a directory into the bin.
+func (m *move) tryDir(dir string) error {
 	f, err := os.CreateTemp(dir, ".droid-acp-*.tmp")
 	if err != nil {
 		return err
@@ -106,7 +104,7 @@ func (m *move) session(s stored, attachments string) error {
 		if err := os.MkdirAll(filepath.Join(m.bin, d.name), 0o700); err != nil {
 			return err
 		}
-		moved, err := m.take(d.file(s.id+transcript), d.name)
+		moved, err := m.moveIn(d.file(s.id+transcript), d.name)
 		if err != nil {
 			return err
 		}
@@ -115,7 +113,7 @@ func (m *move) session(s stored, attachments string) error {
 		}
 		mine = true
 		for _, end := range companions {
-			if _, err := m.take(d.file(s.id+end), d.name); err != nil {
+			if _, err := m.moveIn(d.file(s.id+end), d.name); err != nil {
 				return err
 			}
 		}
@@ -123,13 +121,12 @@ func (m *move) session(s stored, attachments string) error {
 	if !mine {
 		return nil
 	}
-	_, err := m.take(attachments, "")
+	_, err := m.moveIn(attachments, "")
 	return err
 }
 
-// take moves a file, or a directory with all it holds, into a directory of the bin's. It
-// returns false for what is not there.
-func (m *move) take(from, dir string) (bool, error) {
+// moveIn moves a file, or a directory with its content, into a directory of the bin. It returns false if it does not exist.
+func (m *move) moveIn(from, dir string) (bool, error) {
 	to := filepath.Join(m.bin, dir, filepath.Base(from))
 	err := m.rename(from, to)
 	if _, gone := os.Lstat(from); errors.Is(err, fs.ErrNotExist) && errors.Is(gone, fs.ErrNotExist) {
@@ -142,9 +139,8 @@ func (m *move) take(from, dir string) (bool, error) {
 	return true, nil
 }
 
-// back returns the error for which everything goes back to the store. It replaces nothing
-// that a droid has written there since.
-func (m *move) back(cause error) error {
+// undo moves everything back to the store and returns cause, or a further error. It replaces nothing that a droid has written there since.
+func (m *move) undo(cause error) error {
 	for _, r := range slices.Backward(m.done) {
 		_, err := os.Lstat(r.from)
 		switch {

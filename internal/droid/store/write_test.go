@@ -85,7 +85,7 @@ func turn225(prompt string) string {
 		fields{"type": "agent_turn_outcome", "turnId": "m", "reason": "completed", "resultKind": "text"}.line()
 }
 
-// autoTitle is what droid makes of a prompt before a model names the session.
+// autoTitle returns droid's title for a prompt before a model names the session.
 func autoTitle(prompt string) string {
 	title := []rune(strings.Join(strings.Fields(prompt), " "))
 	if len(title) > 150 {

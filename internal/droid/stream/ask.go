@@ -10,14 +10,14 @@ type PermissionResolved struct {
 	SelectedOption string   `json:"selectedOption"`
 }
 
-// PermissionRequest is the request droid.request_permission. It must be answered
-// once with droid.Client.AnswerPermission; one answer covers all ToolUses. Sessions are those that it is about where a
-// subagent asks: the subagent's own, then those that it works for, droid's last (0.215, 0.225); none where droid does.
+// PermissionRequest is the request droid.request_permission. It must be answered once with droid.Client.AnswerPermission; one answer covers
+// all ToolUses. Sessions are the sessions it concerns if a subagent asks: the subagent's own, then those of its callers, droid's last
+// (0.215, 0.225); empty if droid itself asks.
 type PermissionRequest struct {
 	RequestID string              `json:"-"`
 	ToolUses  []PermissionToolUse `json:"toolUses"`
 	Options   []PermissionOption  `json:"options"`
-	Sessions  LooseList           `json:"associatedSessionIds"`
+	Sessions  LenientStrings      `json:"associatedSessionIds"`
 }
 
 // PermissionToolUse is one tool that waits for permission. Confirmation is
@@ -30,9 +30,8 @@ type PermissionToolUse struct {
 	Details      PermissionDetails `json:"details"`
 }
 
-// PermissionDetails are the facts that droid gives for a decision. Which are
-// set follows Type, see PermissionToolUse. OldContent and NewContent are whole
-// files.
+// PermissionDetails is droid's information for a decision. Type determines which fields are set, see PermissionToolUse. OldContent and
+// NewContent are whole files.
 type PermissionDetails struct {
 	Type            string           `json:"type"`
 	FullCommand     string           `json:"fullCommand"`
@@ -51,7 +50,7 @@ type PermissionDetails struct {
 	OptionNames     []string         `json:"optionNames"` // exit_spec_mode, until 0.215
 
 	Reason    string `json:"reason"`            // sandbox_violation, droid_shield_violation, recommend_mission
-	Command   string `json:"command"`           // droid_shield_violation; of an exec the names of its programs
+	Command   string `json:"command"`           // droid_shield_violation; for exec, the names of its programs
 	Violating string `json:"violatingToolName"` // sandbox_violation: the tool
 	Target    string `json:"target"`            // sandbox_violation: a path or a host
 	Operation string `json:"operationType"`     // sandbox_violation: read, write, network or tool
@@ -99,8 +98,7 @@ type PermissionOption struct {
 	Value string `json:"value"`
 }
 
-// Answers to a PermissionRequest. droid takes OptionCancel, which refuses,
-// whether offered or not.
+// Answers to a PermissionRequest. droid accepts OptionCancel, a refusal, even if it did not offer that.
 const (
 	OptionCancel = "cancel"
 	OptionOnce   = "proceed_once"
@@ -122,5 +120,5 @@ type Question struct {
 	Topic       string   `json:"topic"`
 	Question    string   `json:"question"`
 	Options     []string `json:"options"`
-	MultiSelect bool     `json:"multiSelect"` // several options may be picked; the answer has ", " between them (0.225)
+	MultiSelect bool     `json:"multiSelect"` // several options may be selected; the answer joins them with ", " (0.225)
 }

@@ -7,9 +7,8 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// ContentBlock is one block of a message. Type decides which fields are set:
-// "text", "thinking", "tool_use", "tool_result", "image" or "document". Raw keeps
-// the whole block, unless it is a text and nothing else.
+// ContentBlock is one block of a message. Type determines which fields are set: "text", "thinking", "tool_use", "tool_result", "image" or
+// "document". Raw holds the whole block, unless it consists of a text only.
 type ContentBlock struct {
 	Type      string
 	Text      string
@@ -23,9 +22,8 @@ type ContentBlock struct {
 	Raw       json.RawMessage
 }
 
-// UnmarshalJSON decodes the block. A block whose known fields have unexpected types
-// is kept with its Type and Raw alone. Blocks may be hundreds of megabytes long, so
-// nothing in them is copied twice.
+// UnmarshalJSON decodes the block. A block whose known fields have unexpected types keeps only its Type and Raw. Blocks may be hundreds of
+// megabytes long, so nothing is copied twice.
 func (b *ContentBlock) UnmarshalJSON(data []byte) error {
 	if text, ok := bareText(data); ok {
 		*b = ContentBlock{Type: "text", Text: text}
@@ -55,7 +53,7 @@ func (b *ContentBlock) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// bareText is the text of a block that has a type, a text and nothing else.
+// bareText returns the text of a block that has only a type and a text.
 func bareText(data []byte) (text string, ok bool) {
 	var kind, raw []byte
 	for name, value := range rawjson.Fields(data) {
@@ -74,12 +72,12 @@ func bareText(data []byte) (text string, ok bool) {
 	return rawjson.Unquote(raw), true
 }
 
-// JSON returns the block as droid wrote it, but for space.
+// JSON returns the block as droid wrote it, except for white space.
 func (b ContentBlock) JSON() json.RawMessage {
 	if b.Raw != nil {
 		return b.Raw
 	}
-	raw, _ := json.Marshal(struct { // two strings always encode
+	raw, _ := json.Marshal(struct { // two strings can always be encoded
 		Type string `json:"type"`
 		Text string `json:"text"`
 	}{b.Type, b.Text})

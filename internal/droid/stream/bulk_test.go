@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A long history is decoded out of the line that it came in: beside it there are its texts, once.
+// A long history is decoded from its line: in addition to that its texts are in memory, once.
 func TestHistoryIsHeldOnce(t *testing.T) {
 	const messages = 5000
 	var line bytes.Buffer

@@ -1,8 +1,6 @@
-// Package stream has the plain types of droid's stream-jsonrpc protocol, and
-// decodes what droid writes: events, responses, messages of a conversation,
-// settings, and the facts that depend on droid's version. It starts nothing and
-// waits for nothing, so that packages without I/O can use it; package droid runs the
-// processes and talks to them.
+// Package stream has the types of droid's stream-jsonrpc protocol, and decodes droid's output: events, responses, messages of a
+// conversation, settings, and the features that depend on droid's version. Its main types are Event and Decoder. It is pure, so that
+// quirks, render and other packages without I/O can use it; package droid runs the processes.
 package stream
 
 import (
@@ -15,7 +13,7 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// Errors of Decode. Neither occurred in any recording.
+// Errors of Decode. Neither occurs in any recording.
 var (
 	ErrNotJSON    = errors.New("line is no JSON object")
 	ErrNotMessage = errors.New("line is neither request, response nor notification")
@@ -29,47 +27,44 @@ type Line struct {
 	Response  *Response
 
 	RequestID json.RawMessage // of a request that became Unknown and must be refused
-	Invalid   bool            // that request has a known method, but other params or another id than expected
+	Invalid   bool            // that request has a known method, but unexpected params or an unexpected ID
 
-	// Strange are what no table of this package has, in words: a kind of event or of permission, a field.
-	Strange []string
+	// UnknownFields describes what is in no table of this package: a kind of event or permission, or a field.
+	UnknownFields []string
 }
 
-// Response is droid's answer to a request of ours. ID is "" when droid lost it
-// (see NamesRequestOfErrors).
+// Response is droid's answer to a request. ID is "" if droid lost it (see NamesRequestOfErrors).
 type Response struct {
 	ID     string
 	Result json.RawMessage
 	Err    *RPCError
 }
 
-// Decoder decodes the lines of one droid. It remembers the strings that repeat
-// on every line.
+// Decoder decodes the lines of one droid. It reuses strings that repeat on every line.
 type Decoder struct {
 	versionText []byte
 	version     Version
 	sessionID   string
 	messageID   string
 	owned       bool
-	text        []byte     // of the line that is decoded, where it is a text delta; with its quotes
+	text        []byte     // the text of the current line, if it is a text delta, with its quotes
 	shape       deltaShape // of the last line that was a text delta
-	before      deltaShape // of the text delta before it that had another one: messages may come in turn
+	before      deltaShape // the previous different shape: messages may alternate
 }
 
-// frame is a line taken apart; the slices alias the line.
+// frame is a line split into its fields; the slices alias the line.
 type frame struct {
 	kind, id, method, params, result, err, meta []byte
 }
 
-// Decode decodes the next line of droid's stdout. Unknown notifications and requests, and
-// known ones that do not decode, become Unknown events; only a line that is no JSON-RPC
-// message at all is an error. With owned the line's memory is not used for another one, so
-// that large parts of the result may share it; without, the result shares no memory with it.
+// Decode decodes the next line of droid's stdout. Unknown notifications and requests, and known ones that cannot be decoded, become Unknown
+// events; only a line that is not a JSON-RPC message is an error. owned says that the line's memory is not reused, so that large parts of
+// the result may alias it; otherwise the result shares no memory with it.
 func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
-	if line, ok := d.shape.fits(data); ok {
+	if line, ok := d.shape.decode(data); ok {
 		return line, nil
 	}
-	if line, ok := d.before.fits(data); ok {
+	if line, ok := d.before.decode(data); ok {
 		d.shape, d.before = d.before, d.shape
 		return line, nil
 	}
@@ -102,7 +97,7 @@ func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
 	}
 	line, err := d.dispatch(line, f)
 	if delta, ok := line.Event.(TextDelta); ok {
-		d.shape, d.before = deltaShape{}, d.shape // it is the last one's, and of a line that is written otherwise there is none
+		d.shape, d.before = deltaShape{}, d.shape // the shape of this line; before is that of the last different one
 		if d.text != nil {
 			d.shape = shapeOf(data, d.text, f.meta, line, delta)
 		}
@@ -110,11 +105,11 @@ func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
 	return line, err
 }
 
-// parseVersion reads a version; one that cannot be read counts as none.
+// parseVersion parses a version; an invalid one counts as none.
 func (d *Decoder) parseVersion(raw []byte) Version {
 	if !bytes.Equal(raw, d.versionText) {
 		d.versionText = bytes.Clone(raw)
-		d.version, _ = ParseVersion(rawjson.Unquote(raw)) // unreadable means unknown
+		d.version, _ = ParseVersion(rawjson.Unquote(raw)) // an invalid version is unknown
 	}
 	return d.version
 }
@@ -141,8 +136,8 @@ func (d *Decoder) dispatch(line Line, f frame) (Line, error) {
 	return Line{}, ErrNotMessage
 }
 
-// inner is what stands between the quotes of a raw string, still escaped, and
-// nil for any other value. It compares with a word without allocating.
+// inner returns the bytes between the quotes of a raw string, still escaped, nil for any other value. Comparing it with a constant does not
+// allocate.
 func inner(raw []byte) []byte {
 	if !rawjson.IsString(raw) {
 		return nil
@@ -190,10 +185,10 @@ func decodeRequest(line *Line, f frame) {
 	default:
 		line.Event = Unknown{Type: KindOf(method), Raw: bytes.Clone(f.params)}
 		line.RequestID = bytes.Clone(f.id)
-		line.strange("request " + KindOf(method))
+		line.addUnknown("request " + KindOf(method))
 		return
 	}
-	line.strangeRequest(KindOf(method), f.params)
+	line.addUnknownInRequest(KindOf(method), f.params)
 	if u, bad := line.Event.(Unknown); bad || !rawjson.IsString(f.id) {
 		if !bad {
 			u = Unknown{Type: KindOf(method), Raw: bytes.Clone(f.params), Err: errors.New("request id is no string")}
@@ -208,7 +203,7 @@ func KindOf(method string) string { return strings.TrimPrefix(method, "droid.") 
 func (d *Decoder) decodeNotification(line *Line, f frame) {
 	if string(inner(f.method)) != methodNotification {
 		line.Event = Unknown{Type: KindOf(rawjson.Unquote(f.method)), Raw: bytes.Clone(f.params)}
-		line.strange("notification " + line.Event.Kind())
+		line.addUnknown("notification " + line.Event.Kind())
 		return
 	}
 	var body []byte
@@ -217,7 +212,7 @@ func (d *Decoder) decodeNotification(line *Line, f frame) {
 		case "notification":
 			body = value
 		case "sessionId":
-			d.sessionID = same(d.sessionID, value)
+			d.sessionID = reuseString(d.sessionID, value)
 			line.SessionID = d.sessionID
 		}
 	}
@@ -232,7 +227,7 @@ func (d *Decoder) decodeNotification(line *Line, f frame) {
 	}
 }
 
-// traceID is the second part of meta's W3C traceparent, or "".
+// traceID returns the second part of meta's W3C traceparent, or "".
 func traceID(meta []byte) string {
 	parts := strings.Split(rawjson.Unquote(traceparent(meta)), "-")
 	if len(parts) != 4 {
@@ -241,16 +236,15 @@ func traceID(meta []byte) string {
 	return parts[1]
 }
 
-// same returns the string of raw, and old itself when it is that string.
-func same(old string, raw []byte) string {
+// reuseString returns the string in raw, old itself if it is equal.
+func reuseString(old string, raw []byte) string {
 	if rawjson.IsString(raw) && string(inner(raw)) == old {
 		return old
 	}
 	return rawjson.Unquote(raw)
 }
 
-// decodeEvent decodes body, a notification object. If body is none, params are kept
-// in an Unknown.
+// decodeEvent decodes body, a notification object. If body is not an object, params are kept in an Unknown.
 func (d *Decoder) decodeEvent(line *Line, body, params []byte) Event {
 	if !rawjson.IsObject(body) {
 		return Unknown{Type: KindOf(methodNotification), Raw: bytes.Clone(params), Err: errors.New("no notification object")}
@@ -271,15 +265,15 @@ func (d *Decoder) decodeEvent(line *Line, body, params []byte) Event {
 	thinking := string(inner(kind)) == "thinking_text_delta"
 	if thinking || string(inner(kind)) == "assistant_text_delta" {
 		if n, ok := smallInt(index); ok && rawjson.IsString(messageID) && rawjson.IsString(text) {
-			d.messageID, d.text = same(d.messageID, messageID), text
+			d.messageID, d.text = reuseString(d.messageID, messageID), text
 			return TextDelta{MessageID: d.messageID, BlockIndex: n, Text: rawjson.Unquote(text), Thinking: thinking}
 		}
 	}
-	line.strangeFields(string(inner(kind)), body)
+	line.addUnknownFields(string(inner(kind)), body)
 	return decodeKind(rawjson.Unquote(kind), body)
 }
 
-// decodeKind decodes all but regular text deltas, by reflection.
+// decodeKind decodes everything but regular text deltas, by reflection.
 func decodeKind(kind string, body []byte) Event {
 	if decode := kinds[kind]; decode != nil {
 		return decode(kind, body)
@@ -287,7 +281,7 @@ func decodeKind(kind string, body []byte) Event {
 	return Unknown{Type: kind, Raw: bytes.Clone(body)}
 }
 
-// decodeInto unmarshals body over *e, or keeps it as Unknown.
+// decodeInto unmarshals body into *e, or returns an Unknown.
 func decodeInto[E Event](kind string, body []byte, e *E) Event {
 	if err := json.Unmarshal(body, e); err != nil {
 		return Unknown{Type: kind, Raw: bytes.Clone(body), Err: fmt.Errorf("decoding %s: %w", kind, err)}

@@ -109,7 +109,7 @@ func TestDecodeEvents(t *testing.T) {
 	}
 }
 
-// A line of a subagent's file says when it was written, or does not.
+// A line of a subagent's file has its time, or not.
 func TestDecodeChildLine(t *testing.T) {
 	l, ok := DecodeChildLine([]byte(`{"type":"message","timestamp":"2026-11-23T21:34:34.508Z","message":{"role":"assistant","content":[{"type":"text","text":"hi"}]}}`))
 	require.True(t, ok)
@@ -220,7 +220,7 @@ func TestDecodeNoMessage(t *testing.T) {
 	}
 }
 
-// What is decoded does not change when the reader overwrites its buffer.
+// Decoded values do not change when the reader overwrites its buffer.
 func TestDecodeSharesNoMemory(t *testing.T) {
 	for _, text := range []string{
 		deltaLine,

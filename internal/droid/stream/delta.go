@@ -6,22 +6,21 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// deltaShape is all of a text delta's line but the text. The next delta of the same message
-// differs only there (0.99 to 0.215), and in the traceparent of its _meta (0.225), which says nothing
-// that a delta has.
+// deltaShape is the line of a text delta without the text. The next delta of the same message differs only there (0.99 to 0.215), and in
+// the traceparent of its _meta (0.225), which is irrelevant for a delta.
 type deltaShape struct {
 	rawjson.LineTemplate
 	line  Line
 	delta TextDelta // without its text
 }
 
-// shapeOf is the shape of a line, of which text and meta are parts.
+// shapeOf returns the shape of a line, of which text and meta are parts.
 func shapeOf(data, text, meta []byte, line Line, delta TextDelta) deltaShape {
 	line.Event, delta.Text = nil, ""
 	return deltaShape{rawjson.NewLineTemplate(data, text, traceparent(meta)), line, delta}
 }
 
-// traceparent is meta's W3C traceparent with its quotes, or nil.
+// traceparent returns meta's W3C traceparent with its quotes, or nil.
 func traceparent(meta []byte) []byte {
 	if value := rawjson.Field(meta, "traceparent"); rawjson.IsString(value) {
 		return value
@@ -29,8 +28,8 @@ func traceparent(meta []byte) []byte {
 	return nil
 }
 
-// fits decodes a line of the same shape.
-func (s *deltaShape) fits(data []byte) (Line, bool) {
+// decode decodes a line of the same shape.
+func (s *deltaShape) decode(data []byte) (Line, bool) {
 	text, ok := s.Cut(data)
 	if !ok {
 		return Line{}, false
@@ -41,8 +40,8 @@ func (s *deltaShape) fits(data []byte) (Line, bool) {
 	return line, true
 }
 
-// More decodes a line that is a text delta and differs from the last one that was in nothing but
-// its text, which it adds to text. It reports false of any other line.
+// More decodes a line that is a text delta and differs from the previous one only in its text, which it appends to text. It returns false
+// for any other line.
 func (d *Decoder) More(text *strings.Builder, data []byte) bool {
 	raw, ok := d.shape.Cut(data)
 	if ok {

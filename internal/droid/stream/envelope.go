@@ -2,7 +2,7 @@ package stream
 
 import "encoding/json"
 
-// Types of a message, in its envelope.
+// Types of messages, in their envelopes.
 const (
 	TypeRequest      = "request"
 	TypeResponse     = "response"
@@ -16,16 +16,15 @@ const (
 	methodAskUser           = "droid.ask_user"
 )
 
-// RPCError is a JSON-RPC error that droid answered a request with.
+// RPCError is a JSON-RPC error response of droid.
 type RPCError struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// Error returns droid's own words.
+// Error returns droid's message.
 func (e *RPCError) Error() string { return "droid: " + e.Message }
 
-// CodeSessionNotFound is the code of the RPCError for a session that droid does
-// not know (0.99 to 0.225).
+// CodeSessionNotFound is the code of the RPCError for a session unknown to droid (0.99 to 0.225).
 const CodeSessionNotFound = -32004

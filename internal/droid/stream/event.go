@@ -2,14 +2,11 @@ package stream
 
 import "encoding/json"
 
-// Event is one thing that droid said without being asked: a session
-// notification or a request to its client. Events are delivered in the order
-// droid wrote them. The concrete types are in event.go, ask.go, mcp.go and
-// beginning.go.
+// Event is an unsolicited message of droid: a session notification, or a request to its client. Events are delivered in the order in which
+// droid wrote them. The concrete types are in event.go, ask.go, mcp.go and line_head.go.
 type Event interface {
-	// Kind is droid's own name of the event: the notification's type, or the
-	// request's method without its "droid." prefix. LateError, LateResult and
-	// SessionSwitched have names of our own.
+	// Kind is droid's own name of the event: the notification's type, or the request's method without the prefix "droid.". LateError,
+	// LateResult and SessionSwitched have names of this program.
 	Kind() string
 }
 
@@ -52,23 +49,20 @@ type MessageCreated struct {
 	Trace     string  `json:"-"`
 }
 
-// Message is one entry of a conversation, in create_message and in the result
-// of load_session.
+// Message is one entry of a conversation, in create_message and in the result of load_session.
 type Message struct {
 	ID         string         `json:"id"`
 	Role       string         `json:"role"`
 	Content    []ContentBlock `json:"content"`
 	Visibility string         `json:"visibility"`
 	ParentID   string         `json:"parentId"`
-	// HookEvent is the event of a hook that ran, in a message that stands for it. Those
-	// come with load_session alone (0.99 to 0.225; before 0.215 only from the process
-	// that ran the hook).
+	// HookEvent is the event of a hook that ran, in a message that represents it. Such messages occur only in load_session (0.99 to 0.225;
+	// before 0.215 only from the process that ran the hook).
 	HookEvent string `json:"hookEventName"`
-	// CreatedAt is when the message was made, in a loaded history (0.99 to 0.225).
+	// CreatedAt is the time of the message, in a loaded history (0.99 to 0.225).
 	CreatedAt Millis `json:"createdAt"`
-	// ModelID is the model that gave an answer, in a history that droid has read from its
-	// file (0.215, 0.225).
-	ModelID Loose `json:"modelId"`
+	// ModelID is the model that generated an answer, in a history that droid has read from its file (0.215, 0.225).
+	ModelID LenientString `json:"modelId"`
 }
 
 // TextDelta is assistant_text_delta, or thinking_text_delta when Thinking.
@@ -87,8 +81,8 @@ type TextComplete struct {
 	Thinking   bool   `json:"-"`
 }
 
-// ToolUse is a tool that the model calls. ID comes from the model and may
-// repeat within a session; Input may be empty or partial in a ToolCall.
+// ToolUse is a tool call of the model. ID comes from the model and may repeat within a session; Input may be empty or partial in a
+// ToolCall.
 type ToolUse struct {
 	ID    string          `json:"id"`
 	Name  string          `json:"name"`
@@ -115,9 +109,8 @@ type ToolProgress struct {
 	Update    ProgressUpdate `json:"update"`
 }
 
-// ProgressUpdate is what a tool reports while it runs. For Execute, Text is the
-// last two lines of output, and FullOutput (since 0.215) all of it up to 8 kB.
-// Type is "status", "message", "tool_call" or "error".
+// ProgressUpdate is a report of a running tool. For Execute, Text is the last two lines of output, and FullOutput (since 0.215) all of it
+// up to 8 kB. Type is "status", "message", "tool_call" or "error".
 type ProgressUpdate struct {
 	Type       string          `json:"type"`
 	Text       string          `json:"text"`
@@ -129,8 +122,7 @@ type ProgressUpdate struct {
 	Error      string          `json:"error"`
 }
 
-// ToolResult is tool_result. Content is a JSON string, or an array of content
-// blocks (MCP images).
+// ToolResult is tool_result. Content is a JSON string, or an array of content blocks (MCP images).
 type ToolResult struct {
 	ToolUseID string          `json:"toolUseId"`
 	MessageID string          `json:"messageId"`
@@ -169,8 +161,7 @@ type TokenUsageChanged struct {
 	LastCallTokenUsage TokenUsage `json:"lastCallTokenUsage"`
 }
 
-// Reasons of TurnCompleted that are no failure (0.225). Every other reason is
-// one: model_authentication_failed, model_rate_limited, error, ….
+// Reasons of TurnCompleted that are not failures (0.225). All others are: model_authentication_failed, model_rate_limited, error, ….
 const (
 	ReasonCompleted          = "completed"
 	ReasonCancelled          = "cancelled"
@@ -193,14 +184,12 @@ type LLMRetry struct {
 	Reason  string `json:"reason"`
 }
 
-// MessageRetracted is assistant_message_retracted (0.225): the deltas of the
-// message so far belong to a failed attempt.
+// MessageRetracted is assistant_message_retracted (0.225): the deltas of the message so far belong to a failed attempt.
 type MessageRetracted struct {
 	MessageID string `json:"messageId"`
 }
 
-// QueuedMessagesDiscarded is queued_messages_discarded: an interrupt threw a
-// waiting user message away. No RequestID before 0.215.
+// QueuedMessagesDiscarded is queued_messages_discarded: an interrupt dropped a queued user message. It has no RequestID before 0.215.
 type QueuedMessagesDiscarded struct {
 	Text      string `json:"text"`
 	RequestID string `json:"requestId"`
@@ -211,14 +200,13 @@ type SessionCompacted struct {
 	RemovedCount int `json:"removedCount"`
 }
 
-// HookStarted is hook_execution_started: commands of the user's or of this program's
-// (IsOwnHook) that droid runs at certain moments. Before 0.215 only that of PreToolUse
-// has a ToolCallID.
+// HookStarted is hook_execution_started: droid runs commands of the user or of this program (IsOwnHook) at certain events. Before 0.215
+// only that of PreToolUse has a ToolCallID.
 type HookStarted struct {
 	HookID     string        `json:"hookId"`
 	EventName  string        `json:"hookEventName"` // PreToolUse, PostToolUse, Stop, …
 	ToolCallID string        `json:"hookToolCallId"`
-	Tool       string        `json:"hookMatcher"` // name of the tool that it runs for, in events of tools
+	Tool       string        `json:"hookMatcher"` // name of the tool, in events of tools
 	Commands   []HookCommand `json:"hookCommands"`
 }
 
@@ -227,9 +215,8 @@ type HookCommand struct {
 	Command string `json:"command"`
 }
 
-// HookCompleted is hook_execution_completed. Its results are in the order of the
-// commands in HookStarted. Before 0.215 only HookStarted has the names of the event and
-// of the commands.
+// HookCompleted is hook_execution_completed. Its results have the order of the commands in HookStarted. Before 0.215 only HookStarted has
+// the names of the event and of the commands.
 type HookCompleted struct {
 	HookID    string       `json:"hookId"`
 	EventName string       `json:"hookEventName"`
@@ -237,7 +224,7 @@ type HookCompleted struct {
 	Results   []HookResult `json:"hookResults"`
 }
 
-// HookResult is how one command of a hook ended.
+// HookResult is the outcome of one command of a hook.
 type HookResult struct {
 	Command  string `json:"command"`
 	ExitCode int    `json:"exitCode"`
@@ -245,8 +232,7 @@ type HookResult struct {
 	Stderr   string `json:"stderr"`
 }
 
-// Failure is the notification "error": a model call or droid itself failed.
-// droid usually says the same again as a system message.
+// Failure is the notification "error": a model call or droid itself failed. droid usually repeats it as a system message.
 type Failure struct {
 	Message   string `json:"message"`
 	ErrorType string `json:"errorType"`
@@ -256,49 +242,44 @@ type Failure struct {
 	} `json:"error"`
 }
 
-// Unknown is a notification or request that this package has no type for, or a
-// known one whose fields did not decode (Err says why). Raw is the notification
-// object, or the params. A request has been refused by droid.Client already.
+// Unknown is a notification or request that this package has no type for, or a known one that could not be decoded (Err says why). Raw is
+// the notification object, or the params. droid.Client has already refused a request.
 type Unknown struct {
 	Type string
 	Raw  json.RawMessage
 	Err  error
 }
 
-// ChildSessionAvailable is child_session_available (0.215, 0.225): droid has started a subagent for a call of its tool
-// Task. It comes again where a later call goes on with a subagent that had ended.
+// ChildSessionAvailable is child_session_available (0.215, 0.225): droid has started a subagent for a call of its tool Task. It is repeated
+// when a later call continues with a subagent that had ended.
 type ChildSessionAvailable struct {
-	ChildID     string `json:"childSessionId"` // the subagent's session, whose file lies beside that of droid's own
-	ToolUseID   string `json:"toolUseId"`      // the model's id of the call
+	ChildID     string `json:"childSessionId"` // the subagent's session, whose file is in the same directory as droid's own
+	ToolUseID   string `json:"toolUseId"`      // the model's ID of the call
 	Type        string `json:"subagentType"`
-	Description string `json:"description"` // the model's name for what it does
+	Description string `json:"description"` // the model's name for the task
 	Timestamp   Millis `json:"timestamp"`
 }
 
-// StructuredOutput is structured_output (0.215, 0.225): what the model answered to a message with a schema, in the form
-// that it wants. It comes behind the text that says the same, once in a turn that does not fail.
+// StructuredOutput is structured_output (0.215, 0.225): the model's answer to a message with a schema, in the requested form. It follows
+// the text with the same content, once in a turn that does not fail.
 type StructuredOutput struct {
 	MessageID string          `json:"messageId"` // of the text
 	Output    json.RawMessage `json:"structuredOutput"`
 }
 
-// LateError is an error that no call waits for: droid sent it after a result
-// for the same request (add_user_message without a session, 0.99 to 0.225),
-// after the caller gave up, or with id null and no request that it could
-// belong to. RequestID is then "".
+// LateError is an error that no call waits for: droid sent it after a result for the same request (add_user_message without a session, 0.99
+// to 0.225), after the caller gave up, or with a null ID that belongs to no pending request. RequestID is "" in the last case.
 type LateError struct {
 	RequestID string
 	Err       *RPCError
 }
 
-// LateResult is the result of a call that the caller gave up: droid did what was
-// asked all the same.
+// LateResult is the result of a call that the caller gave up: droid has executed the call.
 type LateResult struct {
-	NewSessionID string // of the session that the call made; "" when it made none
+	NewSessionID string // of the session that the call created; "" if none
 }
 
-// SessionSwitched says that the process now works on another session, which no
-// call of ours asked for: droid implements an approved plan in a new one
+// SessionSwitched means that the process now works on another session, without a call: droid implements an approved plan in a new one
 // (proceed_new_session). Versions before 0.215 do not show it.
 type SessionSwitched struct {
 	From, To string // session ids

@@ -1,9 +1,9 @@
 package stream
 
-// kinds are the notifications of droid, by their names, each with what decodes it; any other is
-// Unknown. What becomes of them is a case each in three places: quirks.Normalizer.Handle makes normalized
-// events of them, render.View shows those (View.show), and adapter.Session does the rest (Session.applyEvent).
-// What they say is in docs/dev/protocol.md. TestEventsHaveTheirPlaces in internal/testing/archtest names what a row lacks.
+// kinds are droid's notifications by name, each with its decoder; any other is Unknown. Each is handled by a case in three places:
+// quirks.Normalizer.Handle turns it into normalized events, render.View shows those (View.show), and adapter.Session does the rest
+// (Session.applyEvent). docs/dev/protocol.md describes their content.
+// TestEventsHaveTheirPlaces in internal/testing/archtest names what a row lacks.
 var kinds = map[string]func(kind string, body []byte) Event{
 	// A turn, from droid's first step to its end.
 	"droid_working_state_changed": over(WorkingStateChanged{}),
@@ -13,7 +13,7 @@ var kinds = map[string]func(kind string, body []byte) Event{
 	"llm_retry":                   over(LLMRetry{}),
 	"queued_messages_discarded":   over(QueuedMessagesDiscarded{}),
 
-	// Text as it is written, and the message as it is when it is whole.
+	// Text while it is generated, and the complete message.
 	"assistant_text_delta":        over(TextDelta{}),
 	"thinking_text_delta":         over(TextDelta{Thinking: true}),
 	"assistant_text_complete":     over(TextComplete{}),
@@ -21,8 +21,7 @@ var kinds = map[string]func(kind string, body []byte) Event{
 	"create_message":              over(MessageCreated{}),
 	"assistant_message_retracted": over(MessageRetracted{}),
 
-	// Tool calls. What the user is asked about them comes as a request of droid's (PermissionRequest,
-	// QuestionRequest).
+	// Tool calls. Questions to the user about them are requests of droid (PermissionRequest, QuestionRequest).
 	"tool_call":                    over(ToolCall{}),
 	"tool_execution_phase_changed": over(ToolPhaseChanged{}),
 	"tool_progress_update":         over(ToolProgress{}),
@@ -36,7 +35,7 @@ var kinds = map[string]func(kind string, body []byte) Event{
 	"session_token_usage_changed": over(TokenUsageChanged{}),
 	"session_compacted":           over(SessionCompacted{}),
 
-	// What droid runs besides: MCP servers and hooks.
+	// Other things that droid runs: MCP servers and hooks.
 	"mcp_status_changed":       over(MCPStatusChanged{}),
 	"mcp_auth_required":        over(MCPAuthRequired{}),
 	"mcp_auth_completed":       over(MCPAuthCompleted{}),
@@ -44,7 +43,7 @@ var kinds = map[string]func(kind string, body []byte) Event{
 	"hook_execution_completed": over(HookCompleted{}),
 }
 
-// over decodes a notification over a copy of e.
+// over returns a decoder of a notification into a copy of e.
 func over[E Event](e E) func(kind string, body []byte) Event {
 	return func(kind string, body []byte) Event {
 		e := e
@@ -52,7 +51,7 @@ func over[E Event](e E) func(kind string, body []byte) Event {
 	}
 }
 
-// Kind implements Event. So do all below.
+// Kind implements Event, as do all methods below.
 func (d TextDelta) Kind() string {
 	if d.Thinking {
 		return "thinking_text_delta"

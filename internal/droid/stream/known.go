@@ -8,10 +8,9 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// known are the fields of notifications, of requests and of what a permission is asked for, by what
-// they are of: all that the recorded droids sent, or have in their schemas (0.99.0 to 0.225.2). Tests in
-// internal/testing/droids hold it against both.
-var known = sync.OnceValue(func() map[string]map[string]bool {
+// knownFields are the fields of notifications, requests and permission details, by their kind: all that the recorded droids sent, or have
+// in their schemas (0.99.0 to 0.225.2). Tests in internal/testing/droids check it against both.
+var knownFields = sync.OnceValue(func() map[string]map[string]bool {
 	fields := map[string]map[string]bool{}
 	for line := range strings.Lines(`
 agent_turn_completed childTokenUsage cumulativeChildTokenUsage cumulativeTokenUsage durationMs reason tokenUsage turnId
@@ -58,8 +57,8 @@ permission_tool confirmationType details toolUse
 	return fields
 })
 
-// confirmations are the kinds of permission that droid asks for: those that were recorded, and of the
-// others those of which its schema tells what they have (0.225.2).
+// confirmations are the kinds of permission that droid asks for: those that were recorded, and those whose fields its schema describes
+// (0.225.2).
 var confirmations = map[string]bool{
 	"exec": true, "create": true, "edit": true, "apply_patch": true, "mcp_tool": true, "exit_spec_mode": true, "sandbox_violation": true,
 	"droid_shield_violation": true, "propose_mission": true, "start_mission_run": true, "recommend_mission": true, "exit_mission_planning": true,
@@ -68,29 +67,29 @@ var confirmations = map[string]bool{
 // KnowsConfirmation reports whether a permission of this kind is known (see PermissionToolUse).
 func KnowsConfirmation(kind string) bool { return confirmations[kind] }
 
-// strange notes what no table has.
-func (l *Line) strange(what string) { l.Strange = append(l.Strange, what) }
+// addUnknown records something that is in no table.
+func (l *Line) addUnknown(what string) { l.UnknownFields = append(l.UnknownFields, what) }
 
-// strangeFields notes a kind that is not known, else the fields of body that such an event has not.
-func (l *Line) strangeFields(kind string, body []byte) {
+// addUnknownFields records an unknown kind, otherwise the fields of body that this kind does not have.
+func (l *Line) addUnknownFields(kind string, body []byte) {
 	if kinds[kind] == nil {
-		l.strange("event " + kind)
+		l.addUnknown("event " + kind)
 		return
 	}
 	l.fieldsOf(kind, body)
 }
 
 func (l *Line) fieldsOf(kind string, body []byte) {
-	fields := known()[kind]
+	fields := knownFields()[kind]
 	for name := range rawjson.Fields(body) {
 		if !fields[string(name)] {
-			l.strange("field " + string(name) + " of " + kind)
+			l.addUnknown("field " + string(name) + " of " + kind)
 		}
 	}
 }
 
-// strangeRequest does the same with a request of droid's.
-func (l *Line) strangeRequest(kind string, params []byte) {
+// addUnknownInRequest does the same for a request of droid.
+func (l *Line) addUnknownInRequest(kind string, params []byte) {
 	l.fieldsOf(kind, params)
 	var p struct {
 		ToolUses []json.RawMessage `json:"toolUses"`
@@ -102,9 +101,9 @@ func (l *Line) strangeRequest(kind string, params []byte) {
 		var of struct {
 			Kind string `json:"confirmationType"`
 		}
-		_ = json.Unmarshal(use, &of) // what is none is refused elsewhere
+		_ = json.Unmarshal(use, &of) // an invalid value is refused elsewhere
 		if !KnowsConfirmation(of.Kind) {
-			l.strange("permission " + of.Kind)
+			l.addUnknown("permission " + of.Kind)
 		}
 		l.fieldsOf("permission_tool", use)
 	}

@@ -23,7 +23,7 @@ func TestMessageWithOddDetails(t *testing.T) {
 
 // A permission request whose sessions have another form is asked all the same, as droid's own.
 func TestPermissionWithOddSessions(t *testing.T) {
-	for raw, want := range map[string]LooseList{
+	for raw, want := range map[string]LenientStrings{
 		`["child","parent"]`: {"child", "parent"},
 		`[]`:                 {},
 		`["child",7]`:        nil,

@@ -9,8 +9,8 @@ type UserMessage struct {
 	Images    []Image // droid tells a model without image support that there was one
 	Files     []File
 	MessageID string // of the message in droid's history; honoured since 0.215
-	// Schema is a JSON schema that the last text of the turn must have the form of, nil for none; see StructuredOutput
-	// and TakesSchema. droid has the model try three times.
+	// Schema is a JSON schema that the last text of the turn must match, nil for none; see StructuredOutput and TakesSchema. droid makes
+	// the model try up to three times.
 	Schema json.RawMessage
 }
 
@@ -20,7 +20,7 @@ type Image struct {
 	MediaType string // such as "image/png"
 }
 
-// MarshalJSON writes droid's shape; other shapes are refused (0.99 to 0.225).
+// MarshalJSON writes droid's format; others are refused (0.99 to 0.225).
 func (i Image) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Type      string `json:"type"`
@@ -29,8 +29,7 @@ func (i Image) MarshalJSON() ([]byte, error) {
 	}{"base64", i.Data, i.MediaType})
 }
 
-// File is an attached file. droid shows text to the model as an attachment with
-// that name, and a PDF as a document.
+// File is an attached file. droid shows a text to the model as an attachment with that name, and a PDF as a document.
 type File struct {
 	Name      string
 	MediaType string // such as "text/plain" or "application/pdf"
@@ -38,7 +37,7 @@ type File struct {
 	Base64    bool
 }
 
-// MarshalJSON writes droid's shape.
+// MarshalJSON writes droid's format.
 func (f File) MarshalJSON() ([]byte, error) {
 	kind := "text"
 	if f.Base64 {
@@ -58,18 +57,17 @@ type Answers struct {
 	Answers   []Answer `json:"answers"` // one for each question
 }
 
-// Answer answers one Question; Index and Question are that question's. droid
-// takes free text, and hangs on answers of another shape (0.57).
+// Answer answers one Question, whose Index and Question it repeats. droid accepts free text, and hangs on answers of another form (0.57).
 type Answer struct {
 	Index    int    `json:"index"`
 	Question string `json:"question"`
 	Answer   string `json:"answer"`
 }
 
-// Millis is a time in milliseconds since 1970, 0 where droid wrote anything else.
+// Millis is a time in milliseconds since 1970, 0 if droid wrote anything else.
 type Millis int64
 
-// UnmarshalJSON never fails: a time is not worth a message.
+// UnmarshalJSON never fails: a message is worth more than its time.
 func (m *Millis) UnmarshalJSON(data []byte) error {
 	var n float64
 	if *m = 0; json.Unmarshal(data, &n) == nil && n > 0 && n < 1<<52 {
@@ -78,22 +76,22 @@ func (m *Millis) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Loose is a text, "" where droid wrote anything else.
-type Loose string
+// LenientString is a string, "" if droid wrote anything else.
+type LenientString string
 
-// UnmarshalJSON never fails, as that of Millis.
-func (l *Loose) UnmarshalJSON(data []byte) error {
+// UnmarshalJSON never fails, like that of Millis.
+func (l *LenientString) UnmarshalJSON(data []byte) error {
 	var s string
 	_ = json.Unmarshal(data, &s)
-	*l = Loose(s)
+	*l = LenientString(s)
 	return nil
 }
 
-// LooseList is a list of texts, none where droid wrote anything else.
-type LooseList []string
+// LenientStrings is a list of strings, nil if droid wrote anything else.
+type LenientStrings []string
 
-// UnmarshalJSON never fails, as that of Millis.
-func (l *LooseList) UnmarshalJSON(data []byte) error {
+// UnmarshalJSON never fails, like that of Millis.
+func (l *LenientStrings) UnmarshalJSON(data []byte) error {
 	var list []string
 	if *l = nil; json.Unmarshal(data, &list) == nil {
 		*l = list

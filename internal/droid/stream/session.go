@@ -6,21 +6,21 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// SessionInfo is what droid answers when a session is opened.
+// SessionInfo is droid's answer to opening a session.
 type SessionInfo struct {
 	SessionID        string
 	Title            string // of a loaded session, since 0.215
 	CWD              string // of a loaded session
 	Messages         []Message
-	Unreadable       int  // messages that did not decode and are left out
-	HasOlderMessages bool // there are more than Messages holds (since 0.215)
+	Unreadable       int  // messages that could not be decoded and are omitted
+	HasOlderMessages bool // the session has more than Messages (since 0.215)
 	Settings         Settings
 	AvailableModels  []Model
 	TokenUsage       TokenUsage // of a loaded session
 }
 
-// Model is a model that droid offers. ID goes into Settings.ModelID; ids of
-// the user's own models ("custom:…") follow no rule, so never make one up.
+// Model is a model that droid offers. ID is a value of Settings.ModelID; IDs of the user's own models ("custom:…") follow no rule, so never
+// construct one.
 type Model struct {
 	ID                        string          `json:"id"`
 	DisplayName               string          `json:"displayName"`
@@ -34,8 +34,7 @@ type Model struct {
 	Raw                       json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON decodes the model and keeps its raw JSON. When fields have
-// unexpected types only the id is kept.
+// UnmarshalJSON decodes the model and keeps its raw JSON. If fields have unexpected types, only the ID is kept.
 func (m *Model) UnmarshalJSON(data []byte) error {
 	type plain Model
 	var p plain
@@ -43,7 +42,7 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 		var only struct {
 			ID string `json:"id"`
 		}
-		_ = json.Unmarshal(data, &only) // a model without a readable id is of no use, but no error
+		_ = json.Unmarshal(data, &only) // a model without a readable ID is useless, but not an error
 		p = plain{ID: only.ID}
 	}
 	p.Raw = append(json.RawMessage(nil), data...)
@@ -51,8 +50,7 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// UnmarshalJSON decodes the result of initialize_session and load_session. One
-// message that does not decode does not cost the session: it is counted.
+// UnmarshalJSON decodes the result of initialize_session and load_session. A message that cannot be decoded is omitted and counted.
 func (s *SessionInfo) UnmarshalJSON(data []byte) error {
 	var r struct {
 		SessionID string `json:"sessionId"`

@@ -2,14 +2,12 @@ package stream
 
 import "strings"
 
-// MaxSessionID bounds an id in bytes; a UUID has 36.
+// MaxSessionID is the maximum length of an ID in bytes; a UUID has 36.
 const MaxSessionID = 128
 
-// ValidSessionID says whether id names one file in one directory and nothing else, on
-// every system. droid makes UUIDs, but takes other ids from its clients, and its
-// store keeps them. droid makes a file's name of
-// it, joined to its store's directory without a look, so every id is checked before it is used: the editor's on its
-// way in, droid's own where its answers are read, and the names of files in the store.
+// ValidSessionID reports whether id names one file in one directory and nothing else, on every system. droid generates UUIDs, but accepts
+// other IDs from its clients and keeps them in its store. It joins the ID to its store's directory unchecked, so every ID is checked before
+// it is used: the editor's when it arrives, droid's own when its answers are read, and the names of files in the store.
 func ValidSessionID(id string) bool {
 	if id == "" || len(id) > MaxSessionID || id[len(id)-1] == '.' || isDevice(id) {
 		return false
@@ -25,8 +23,7 @@ func ValidSessionID(id string) bool {
 	return true
 }
 
-// isDevice says whether Windows takes a name for a device, whatever follows its
-// first dot.
+// isDevice reports whether Windows interprets a name as a device, whatever follows its first dot.
 func isDevice(id string) bool {
 	name, _, _ := strings.Cut(strings.ToUpper(id), ".")
 	switch name {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Settings are a session's settings as droid reports them. A nil field was not
-// reported (settings_updated may be partial). Raw is the whole object.
+// Settings are a session's settings as reported by droid. A nil field was not reported (settings_updated may be partial). Raw is the whole
+// object.
 type Settings struct {
 	ModelID                 *string         `json:"modelId"`
 	ReasoningEffort         *string         `json:"reasoningEffort"`
@@ -18,12 +18,11 @@ type Settings struct {
 	SpecModeModelID         *string         `json:"specModeModelId"`
 	SpecModeReasoningEffort *string         `json:"specModeReasoningEffort"`
 	AutoCompaction          *bool           `json:"compactionThresholdCheckEnabled,omitempty"` // since 0.215
-	AutonomyLevels          []string        `json:"availableAutonomyLevels,omitempty"`         // those that an administrator allows (since 0.215); all if it is empty
+	AutonomyLevels          []string        `json:"availableAutonomyLevels,omitempty"`         // those that an administrator allows (since 0.215); all if empty
 	Raw                     json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON decodes the settings and keeps their raw JSON. A field that is
-// no string counts as not reported.
+// UnmarshalJSON decodes the settings and keeps their raw JSON. A field that is not a string counts as not reported.
 func (s *Settings) UnmarshalJSON(data []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
@@ -57,9 +56,8 @@ func (s *Settings) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Merge returns s with all that o reports laid over it; Raw is merged key by
-// key. A report with a model is complete: if it has no model of spec mode, the
-// session has none (0.99 to 0.225).
+// Merge returns s updated with everything that o reports; Raw is merged key by key. A report with a model is complete: if it has no model
+// for spec mode, the session has none (0.99 to 0.225).
 func (s Settings) Merge(o Settings) Settings {
 	if o.ModelID != nil && o.SpecModeModelID == nil {
 		s.SpecModeModelID, s.SpecModeReasoningEffort = nil, nil
@@ -123,10 +121,10 @@ func mergeRaw(a, b json.RawMessage) json.RawMessage {
 	return merged
 }
 
-// Mode is how much a session may do unasked.
+// Mode determines how much a session may do without asking.
 type Mode string
 
-// Modes of a session, in droid's words (autonomyMode of 0.99 to 0.225).
+// Modes of a session, by droid's names (autonomyMode of 0.99 to 0.225).
 const (
 	ModeNormal     Mode = "normal"
 	ModeSpec       Mode = "spec"
@@ -142,8 +140,7 @@ type ModeInfo struct {
 	Description string
 }
 
-// Modes lists all modes, from the one that asks most to the one that asks
-// least, spec mode apart. The descriptions follow droid's own labels.
+// Modes lists all modes, spec mode first, then from the strictest to the most permissive. The descriptions follow droid's own labels.
 func Modes() []ModeInfo {
 	return []ModeInfo{
 		{ModeNormal, "Auto (Off)", "Ask before file edits and commands"},
@@ -154,7 +151,7 @@ func Modes() []ModeInfo {
 	}
 }
 
-// Title is what menus call a mode.
+// Title returns the name of a mode in menus.
 func (m Mode) Title() string {
 	for _, info := range Modes() {
 		if info.Mode == m {
@@ -164,8 +161,7 @@ func (m Mode) Title() string {
 	return string(m)
 }
 
-// AvailableModes are the modes that a user can choose: those of AutonomyLevels,
-// spec mode, and the one that the session is in.
+// AvailableModes returns the modes that a user can choose: those of AutonomyLevels, spec mode, and the current one.
 func (s Settings) AvailableModes() []ModeInfo {
 	if len(s.AutonomyLevels) == 0 {
 		return Modes()
@@ -175,7 +171,7 @@ func (s Settings) AvailableModes() []ModeInfo {
 	})
 }
 
-// levelOfMode is the autonomyLevel that a mode has since 0.99.
+// levelOfMode returns the autonomyLevel of a mode since 0.99.
 func levelOfMode(m Mode) string {
 	if m == ModeNormal {
 		return "off"
@@ -188,9 +184,8 @@ func (m Mode) Valid() bool {
 	return slices.ContainsFunc(Modes(), func(info ModeInfo) bool { return info.Mode == m })
 }
 
-// AsksAsMuchAs reports whether a session in mode m does nothing unasked that it would ask
-// for in another one. A mode that nobody knows asks for nothing; where such a one is
-// wanted, ModeNormal is taken for it.
+// AsksAsMuchAs reports whether a session in mode m does nothing without asking that it would ask for in mode other. An unknown m is the
+// most permissive; an unknown other counts as ModeNormal.
 func (m Mode) AsksAsMuchAs(other Mode) bool {
 	strictest := []Mode{ModeAutoHigh, ModeAutoMedium, ModeAutoLow, ModeNormal, ModeSpec}
 	if !other.Valid() {
@@ -199,8 +194,7 @@ func (m Mode) AsksAsMuchAs(other Mode) bool {
 	return slices.Index(strictest, m) >= slices.Index(strictest, other)
 }
 
-// modeOfLevel maps autonomyLevel to a mode: "off" to "high" since 0.99, the
-// mode's own name before (0.57).
+// modeOfLevel maps autonomyLevel to a mode: "off" to "high" since 0.99, the mode's own name before (0.57).
 func modeOfLevel(level string) Mode {
 	switch level {
 	case "off":
@@ -214,8 +208,7 @@ func modeOfLevel(level string) Mode {
 	return ""
 }
 
-// Mode returns the mode that the session is in, from whichever fields droid
-// reported, or "" when they do not say or name one that is not in Modes.
+// Mode returns the session's mode, from whichever fields droid reported, "" if they do not contain it or it is not in Modes.
 func (s Settings) Mode() Mode {
 	if s.AutonomyMode != nil {
 		if m := Mode(*s.AutonomyMode); m.Valid() {
@@ -232,10 +225,8 @@ func (s Settings) Mode() Mode {
 	return ""
 }
 
-// SettingsPatch is a change of settings; nil fields stay as they are. droid
-// validates AutonomyMode and ReasoningEffort, silently ignores other unknown
-// values, and ignores AutonomyMode when InteractionMode or AutonomyLevel is
-// also set (0.99 to 0.225).
+// SettingsPatch is a change of settings; nil fields are unchanged. droid validates AutonomyMode and ReasoningEffort, silently ignores other
+// invalid values, and ignores AutonomyMode if InteractionMode or AutonomyLevel is also set (0.99 to 0.225).
 type SettingsPatch struct {
 	ModelID                 *string `json:"modelId,omitempty"`
 	ReasoningEffort         *string `json:"reasoningEffort,omitempty"`
@@ -245,13 +236,13 @@ type SettingsPatch struct {
 	SpecModeModelID         *string `json:"specModeModelId,omitempty"`
 	SpecModeReasoningEffort *string `json:"specModeReasoningEffort,omitempty"`         // before 0.215 ignored without SpecModeModelID
 	AutoCompaction          *bool   `json:"compactionThresholdCheckEnabled,omitempty"` // since 0.215
-	NoSpecModeModel         bool    `json:"-"`                                         // spec mode takes the session's model; for UpdateSettings only
+	NoSpecModeModel         bool    `json:"-"`                                         // spec mode uses the session's model; for UpdateSettings only
 }
 
 // IsZero reports whether the patch changes nothing.
 func (p SettingsPatch) IsZero() bool { return p == SettingsPatch{} }
 
-// Merge returns p with all that o sets laid over it.
+// Merge returns p updated with everything that o sets.
 func (p SettingsPatch) Merge(o SettingsPatch) SettingsPatch {
 	overlay(&p.ModelID, o.ModelID)
 	overlay(&p.ReasoningEffort, o.ReasoningEffort)
@@ -267,11 +258,10 @@ func (p SettingsPatch) Merge(o SettingsPatch) SettingsPatch {
 	return p
 }
 
-// ModeSettings returns the change that puts a session into m. It sets one
-// field only, because droid ignores autonomyMode beside the others.
+// ModeSettings returns the change that sets mode m. It sets one field only, because droid ignores autonomyMode in combination with the
+// others.
 //
-// For the zero Version it is the field of 0.57. Before droid has said its first
-// line the version is not known; use InitialModeSettings then.
+// For the zero Version it is the field of 0.57. Before droid's first line the version is unknown; use InitialModeSettings then.
 func ModeSettings(v Version, m Mode) SettingsPatch {
 	if v.Has(TakesAutonomyMode) {
 		return SettingsPatch{AutonomyMode: new(string(m))}
@@ -279,15 +269,14 @@ func ModeSettings(v Version, m Mode) SettingsPatch {
 	return SettingsPatch{AutonomyLevel: new(string(m))}
 }
 
-// InitialModeSettings returns the change for Initialize, when the version is
-// not yet known: the field of 0.99 and later. Compare Settings.Mode of the
-// result with m, and update with ModeSettings when it differs.
+// InitialModeSettings returns the change for Initialize, when the version is still unknown: the field of 0.99 and later. Compare
+// Settings.Mode of the result with m, and update with ModeSettings if it differs.
 func InitialModeSettings(m Mode) SettingsPatch {
 	return ModeSettings(TakesAutonomyMode.since.protocol, m)
 }
 
-// Efforts are the reasoning efforts that droid knows (0.99 to 0.225); a model
-// supports some of them. droid refuses to open a session with any other.
+// Efforts are the reasoning efforts that droid knows (0.99 to 0.225); a model supports some of them. droid refuses to open a session with
+// any other.
 func Efforts() []string {
 	return []string{"none", "dynamic", "off", "minimal", "low", "medium", "high", "xhigh", "max"}
 }

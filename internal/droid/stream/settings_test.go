@@ -90,7 +90,7 @@ func TestSettingsMerge(t *testing.T) {
 	require.Error(t, json.Unmarshal([]byte(`[]`), &a))
 }
 
-// What an administrator left stays until droid reports another list.
+// The levels allowed by an administrator stay until droid reports another list.
 func TestAvailableModes(t *testing.T) {
 	var s Settings
 	for _, tc := range []struct {

@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the recorded versions do: 0.57, 0.99, 0.215 and 0.225.
-func TestFactsOfVersions(t *testing.T) {
+// The features of the recorded versions: 0.57, 0.99, 0.215 and 0.225.
+func TestFeaturesOfVersions(t *testing.T) {
 	v057, v099, between, v215, v225 := Version{}, Version{1, 15, 0}, Version{1, 32, 0}, Version{1, 206, 0}, Version{1, 220, 0}
 	for _, tc := range []struct {
-		fact  Fact
+		fact  Feature
 		since string
 		lack  []Version
 		have  []Version
@@ -40,17 +40,16 @@ func TestFactsOfVersions(t *testing.T) {
 	}
 }
 
-// What users miss is told with the release that has all of it, and nothing of the newest.
+// Missing features are listed with the release that has all of them, and none for the newest.
 func TestMissing(t *testing.T) {
 	require.Equal(t, "cannot rename a session, "+strings.Join([]string{ExpandsCommands.can, StoresSystemPrompt.can, TakesEditedPlan.can, TellsContextUse.can,
 		SwitchesAutoCompaction.can}, ", ")+"; droid 0.215 and newer can", Version{1, 15, 0}.Missing())
 	require.Empty(t, Version{1, 206, 0}.Missing())
 }
 
-// A fact that decides nothing would go stale unseen: each is read somewhere in the
-// program. So would a release of droid that stands in a text: texts take it from a
-// fact.
-func TestEveryFactIsRead(t *testing.T) {
+// A feature that is never used would become outdated unnoticed: each is read somewhere in the
+// program. So would a release of droid in a text: texts take it from a feature.
+func TestEveryFeatureIsRead(t *testing.T) {
 	const root = "../../.."
 	facts := factsOf(t, "version.go")
 	require.Greater(t, len(facts), 10)
@@ -104,7 +103,7 @@ func factsOf(t *testing.T, path string) map[string]bool {
 		}
 		for i, value := range row.Values {
 			if lit, ok := value.(*ast.CompositeLit); ok {
-				if kind, ok := lit.Type.(*ast.Ident); ok && kind.Name == "Fact" {
+				if kind, ok := lit.Type.(*ast.Ident); ok && kind.Name == "Feature" {
 					facts[row.Names[i].Name] = true
 				}
 			}

@@ -19,31 +19,31 @@ import (
 	"droid-acp/internal/remote/serve"
 )
 
-// Paths of what the commands ask of a server, on its Unix socket alone.
+// Paths of the commands' requests to a server, on its Unix socket only.
 const (
 	statusPath = "/status"
 	stopPath   = "/stop"
 )
 
-// endTime is how long a session's agent may take to end it.
+// endTime is how long a session's agent may take to end.
 const endTime = 30 * time.Second
 
-// maxAnswer bounds what a server answers, in bytes.
+// maxAnswer limits the size of a server's answer, in bytes.
 const maxAnswer = 16 << 20
 
-// Hub is what the commands ask of a server.
+// Hub is the part of a serve.Server that the commands use.
 type Hub interface {
 	Status() serve.Status
 	End(ctx context.Context, session string) error
 }
 
-// Admin answers the commands ps, stop and attach. stop ends all that the server runs and returns
-// when that is gone; the process is to end then.
+// Admin answers the commands ps, stop and attach. stop ends everything that the server runs, and returns when it has ended; the process
+// must exit then.
 func Admin(hub Hub, stop func()) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+statusPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(hub.Status()) // who is gone needs no answer
+		_ = json.NewEncoder(w).Encode(hub.Status()) // a client that is gone needs no answer
 	})
 	mux.HandleFunc("POST "+stopPath, func(w http.ResponseWriter, r *http.Request) {
 		session := r.URL.Query().Get("session")
@@ -60,18 +60,17 @@ func Admin(hub Hub, stop func()) http.Handler {
 	return mux
 }
 
-// Client asks a server. Make it with NewClient. A server that takes a question and does not answer in time is a *HungError.
+// Client sends requests to a server. Make it with NewClient. A server that accepts a request and does not answer in time is a *HungError.
 type Client struct {
 	path    string
 	command relay.Command
-	limit   time.Duration // of an answer; that to a request to end something takes endTime besides
+	limit   time.Duration // for an answer; a request to end something gets endTime in addition
 }
 
-// NewClient makes a client of the server that listens there. It starts none: where nobody listens,
-// each error is ErrNobody.
+// NewClient makes a client of the server that listens at path. It does not start one: if none listens, each error is ErrNotRunning.
 func NewClient(path string, command relay.Command) *Client { return &Client{path, command, AnswerTime} }
 
-// Status is what the server says of itself.
+// Status returns the status of the server.
 func (c *Client) Status(ctx context.Context) (status serve.Status, err error) {
 	answer, err := c.ask(ctx, c.limit, http.MethodGet, statusPath)
 	if err != nil {
@@ -83,14 +82,13 @@ func (c *Client) Status(ctx context.Context) (status serve.Status, err error) {
 	return status, nil
 }
 
-// StopSession ends a session, whatever runs in it.
+// StopSession ends a session, even while something runs in it.
 func (c *Client) StopSession(ctx context.Context, id string) error {
 	_, err := c.ask(ctx, endTime+c.limit, http.MethodPost, stopPath+"?session="+url.QueryEscape(id))
 	return err
 }
 
-// Stop ends the server and all that it runs, and returns when nothing of it is left, or another
-// one has taken its place.
+// Stop ends the server and everything it runs, and returns when all of it has ended, or another server has replaced it.
 func (c *Client) Stop(ctx context.Context) error {
 	before, err := c.Status(ctx)
 	if err != nil {
@@ -107,18 +105,17 @@ func (c *Client) Stop(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	awaitEnd(before.Process)
+	waitExit(before.Process)
 	return nil
 }
 
-// Force is Stop, and kills a server that does not end by it. What that ran ends by itself then, since nobody is left to
-// hear it.
-func (c *Client) Force(ctx context.Context) error {
+// ForceStop is Stop, but kills a server that does not end. What that ran then ends by itself, since nothing reads its output any more.
+func (c *Client) ForceStop(ctx context.Context) error {
 	status, err := c.Status(ctx)
 	if err == nil {
 		err = c.Stop(ctx)
 	}
-	if err == nil || errors.Is(err, ErrNobody) || ctx.Err() != nil {
+	if err == nil || errors.Is(err, ErrNotRunning) || ctx.Err() != nil {
 		return err
 	}
 	process := status.Process
@@ -140,14 +137,14 @@ func (c *Client) Force(ctx context.Context) error {
 	return awaitRelease(ctx, c.path, func() bool { return false })
 }
 
-// exitTime is how long a process may take to end once it has nothing left to do.
+// exitTime is how long a process may take to exit once it has nothing left to do.
 const exitTime = 2 * time.Second
 
-// awaitEnd waits until a process that has let its lock go has ended, or for exitTime: one that its parent does
-// not look after stays in the system's list.
-func awaitEnd(pid int) {
+// waitExit waits until a process that has released its lock has ended, at most exitTime: a process whose parent does not wait for it stays
+// in the process table.
+func waitExit(pid int) {
 	process, err := os.FindProcess(pid)
-	if err != nil { // it has ended, as Windows says
+	if err != nil { // on Windows: it has ended
 		return
 	}
 	for until := time.Now().Add(exitTime); process.Signal(syscall.Signal(0)) == nil && time.Now().Before(until); {
@@ -157,7 +154,7 @@ func awaitEnd(pid int) {
 
 func (c *Client) ask(ctx context.Context, limit time.Duration, method, path string) ([]byte, error) {
 	var answer bytes.Buffer
-	err := c.Answered(ctx, limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, c.path, nil) }, func(ctx context.Context, dial Dial) error {
+	err := c.CallTimeout(ctx, limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, c.path, nil) }, func(ctx context.Context, dial Dial) error {
 		way := http.Client{Transport: &http.Transport{
 			DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
 		}}

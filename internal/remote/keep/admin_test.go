@@ -13,10 +13,10 @@ func TestAdmin(t *testing.T) {
 	path := socketPath(t)
 	client := NewClient(path, typed)
 	_, err := client.Status(t.Context())
-	require.ErrorIs(t, err, ErrNobody)
-	require.ErrorIs(t, client.Stop(t.Context()), ErrNobody)
+	require.ErrorIs(t, err, ErrNotRunning)
+	require.ErrorIs(t, client.Stop(t.Context()), ErrNotRunning)
 
-	p := newPlain(listenAt(t, path))
+	p := newAdminServer(listenAt(t, path))
 	status, err := client.Status(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, p.Status(), status)
@@ -31,14 +31,14 @@ func TestAdmin(t *testing.T) {
 	require.NoError(t, client.Stop(t.Context()))
 	<-ended
 	require.Equal(t, []string{"abc"}, p.ended)
-	require.ErrorIs(t, client.Stop(t.Context()), ErrNobody)
+	require.ErrorIs(t, client.Stop(t.Context()), ErrNotRunning)
 }
 
 // A server that starts while another one ends is none that "stop" waits for.
 func TestStopWhileAnotherStarts(t *testing.T) {
 	t.Parallel()
 	path := socketPath(t)
-	p := newPlain(listenAt(t, path))
+	p := newAdminServer(listenAt(t, path))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -53,7 +53,7 @@ func TestStopWhileAnotherStarts(t *testing.T) {
 			next <- l
 		}()
 		p.listener.Release()
-		second := newPlainOf(<-next, -1)
+		second := newAdminServerAs(<-next, -1)
 		<-second.stopped
 		second.close()
 	}()

@@ -17,32 +17,32 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// ErrNobody says that no server runs.
-var ErrNobody = errors.New("no server runs")
+// ErrNotRunning means that no server runs.
+var ErrNotRunning = errors.New("no server runs")
 
 const (
-	// startTime is how long a server may take to start, without the time for which it waits for one that ends.
+	// startTime is how long a server may take to start, not counting the wait for an ending one.
 	startTime = 10 * time.Second
-	// leftTime is how long the server of another is waited for when ours has ended at once.
-	leftTime = 2 * time.Second
-	// maxLog is from which size on the log of servers begins anew, in bytes.
+	// otherServerTime is how long to wait for another process's server if ours has ended at once.
+	otherServerTime = 2 * time.Second
+	// maxLog is the size in bytes at which the servers' log is truncated.
 	maxLog = 1 << 20
-	// shownLog is how much of its end an error shows, in bytes.
+	// shownLog is how much of the end of the log an error shows, in bytes.
 	shownLog = 2 << 10
 )
 
-// Starter starts a server that lives on when this process ends.
+// Starter starts a server that outlives this process.
 type Starter struct {
 	Program string   // the absolute path of this program
-	Args    []string // which make it the server
+	Args    []string // arguments that make it the server
 	Env     []string // its environment
-	Log     string   // a file that gets what it writes to stdout and stderr
+	Log     string   // receives its stdout and stderr
 	Command relay.Command
 
-	began func(*subprocess.Detached) // tests: what was started
+	began func(*subprocess.Detached) // for tests: called with what was started
 }
 
-// StartError says why a server did not start, and what to do.
+// StartError explains why a server did not start, and what to do.
 type StartError struct{ text string }
 
 func (e *StartError) Error() string { return e.text }
@@ -72,8 +72,8 @@ func (s *Starter) openLog() (*os.File, error) {
 	return os.OpenFile(s.Log, flags, 0o600)
 }
 
-// lastWords are the end of the server's log.
-func (s *Starter) lastWords() string {
+// logTail returns the end of the server's log.
+func (s *Starter) logTail() string {
 	text, _, err := files.ReadTail(s.Log, shownLog)
 	if err != nil {
 		return err.Error()
@@ -81,22 +81,21 @@ func (s *Starter) lastWords() string {
 	return strings.TrimSpace(string(text))
 }
 
-// Connect connects to the server that listens there. Where none does, s starts one, and it is
-// waited for; without s the error is ErrNobody. Of several who do so at once, all get to one
-// server.
+// Connect connects to the server at path. If none listens, s starts one and Connect waits for it; if s is nil, the error is ErrNotRunning.
+// If several processes do so at once, all connect to the same server.
 func Connect(ctx context.Context, path string, s *Starter) (net.Conn, error) {
 	if err := checkPrivate(filepath.Dir(path)); err != nil && (!errors.Is(err, fs.ErrNotExist) || s == nil) {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, ErrNobody
+			return nil, ErrNotRunning
 		}
 		return nil, err
 	}
 	conn, err := dial(ctx, path)
 	switch {
-	case err == nil, !isNobody(err):
+	case err == nil, !isNotListening(err):
 		return conn, err
 	case s == nil:
-		return nil, ErrNobody
+		return nil, ErrNotRunning
 	}
 	return s.connect(ctx, path)
 }
@@ -113,14 +112,14 @@ func (s *Starter) connect(ctx context.Context, path string) (net.Conn, error) {
 	return s.await(ctx, path, server)
 }
 
-// starting is a server that was started.
-type starting interface {
+// startedServer is a server that was started.
+type startedServer interface {
 	Exited() <-chan struct{}
 	Exit() subprocess.Exit
 }
 
-// await connects to the server, once it listens.
-func (s *Starter) await(ctx context.Context, path string, server starting) (net.Conn, error) {
+// await connects to the server once it listens.
+func (s *Starter) await(ctx context.Context, path string, server startedServer) (net.Conn, error) {
 	exited, limit := server.Exited(), startTime
 	overdue := time.After(limit)
 	for {
@@ -132,9 +131,9 @@ func (s *Starter) await(ctx context.Context, path string, server starting) (net.
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-exited: // another one may have been faster
-			exited, overdue = nil, time.After(leftTime)
+			exited, overdue = nil, time.After(otherServerTime)
 		case <-overdue:
-			if exited != nil && limit == startTime && isLocked(path) { // by one that ends; ours waits for it, and ends if in vain
+			if exited != nil && limit == startTime && isLocked(path) { // by a server that is ending; ours waits for it, and exits if that takes too long
 				limit, overdue = startTime+lockWait, time.After(lockWait)
 				continue
 			}
@@ -143,7 +142,7 @@ func (s *Starter) await(ctx context.Context, path string, server starting) (net.
 				how = "it has ended (" + server.Exit().Text + ")"
 			}
 			return nil, &StartError{fmt.Sprintf("the server that keeps sessions did not start: %s. Its log %s ends with:\n%s\nRun %s in a terminal to see more, or start the agent without --keep",
-				how, s.Log, s.lastWords(), s.Command("serve"))}
+				how, s.Log, s.logTail(), s.Command("serve"))}
 		case <-time.After(pause):
 		}
 	}
@@ -156,24 +155,24 @@ func dial(ctx context.Context, path string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := subprocess.CheckPeer(conn.(*net.UnixConn)); err != nil { // it is one of that network
-		_ = conn.Close() // nothing was said
+	if _, err := subprocess.CheckPeer(conn.(*net.UnixConn)); err != nil { // net.UnixConn is the type for network "unix"
+		_ = conn.Close() // nothing was sent
 		return nil, err
 	}
 	return conn, nil
 }
 
-// isNobody reports whether a connection failed because nobody takes it.
-func isNobody(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || isRefusal(err)
+// isNotListening reports whether a connection failed because nothing listens.
+func isNotListening(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || isConnRefused(err)
 }
 
-// AnswerTime is how long a server that has taken a connection may take to answer.
+// AnswerTime is how long a server that has accepted a connection may take to answer.
 const AnswerTime = 5 * time.Second
 
-// HungError says that a server takes connections and does not answer: it was stopped (SIGSTOP), or it hangs.
+// HungError means that a server accepts connections and does not answer: it was stopped (SIGSTOP), or it hangs.
 type HungError struct {
-	Process int // its id, 0 where the system does not tell
+	Process int // its process ID, 0 if the system does not report it
 	Limit   time.Duration
 	Command relay.Command
 }
@@ -186,32 +185,31 @@ func (e *HungError) Error() string {
 	return fmt.Sprintf("the server that keeps sessions%s does not answer, also not after %v; %s ends it and what it runs", which, e.Limit, e.Command("stop", "--force"))
 }
 
-// Dial is a way to a server.
+// Dial connects to a server.
 type Dial func(context.Context) (net.Conn, error)
 
-// why is what ends a question to a server that was not put, or not answered in time.
-type why struct{ error }
+// abortCause is the cause of a request's cancellation: it could not be sent, or was not answered in time.
+type abortCause struct{ error }
 
-// Answered has do ask the server over a connection of dial, and returns its error. Where there is no connection that is dial's
-// own, whatever do makes of it, and a *HungError where the server has taken the connection, and limit later do has not
-// returned.
-func (c *Client) Answered(ctx context.Context, limit time.Duration, dial Dial, do func(context.Context, Dial) error) error {
+// CallTimeout calls do, which sends a request to the server over a connection of dial, and returns its error. If dial fails, the error is
+// dial's, whatever do returns; if the server has accepted the connection and do has not returned after limit, it is a *HungError.
+func (c *Client) CallTimeout(ctx context.Context, limit time.Duration, dial Dial, do func(context.Context, Dial) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	err := do(ctx, func(way context.Context) (net.Conn, error) {
 		conn, err := dial(way)
 		if err != nil {
-			cancel(why{err})
+			cancel(abortCause{err})
 			return nil, err
 		}
 		hung := &HungError{Limit: limit, Command: c.command}
 		if local, ok := conn.(*net.UnixConn); ok {
-			hung.Process, _ = subprocess.CheckPeer(local) // dial has looked who it is
+			hung.Process, _ = subprocess.CheckPeer(local) // dial has checked whose process it is
 		}
-		time.AfterFunc(limit, func() { cancel(why{hung}) })
+		time.AfterFunc(limit, func() { cancel(abortCause{hung}) })
 		return conn, nil
 	})
-	var w why
+	var w abortCause
 	if err != nil && errors.As(context.Cause(ctx), &w) {
 		return w.error
 	}

@@ -19,8 +19,7 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// Fronts that start at once get to one server, which leads a session of its own; when it was
-// killed, the next front starts another one.
+// Bridges that start at the same time use one server, in its own session; after it was killed, the next bridge starts another one.
 func TestConnectStarts(t *testing.T) {
 	path := socketPath(t)
 	s, started := starter(t, "server", path)
@@ -65,7 +64,7 @@ func TestConnectStarts(t *testing.T) {
 	require.NoFileExists(t, lockOf(path))
 }
 
-// awaitNobody waits until nobody takes connections.
+// awaitNobody waits until connections are refused.
 func awaitNobody(t *testing.T, path string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -77,14 +76,13 @@ func awaitNobody(t *testing.T, path string) {
 	}, patience, time.Millisecond)
 }
 
-// fake is a server that was started and is no process.
-type fake chan struct{}
+// fakeServer is a started server without a process.
+type fakeServer chan struct{}
 
-func (f fake) Exited() <-chan struct{} { return f }
-func (f fake) Exit() subprocess.Exit   { return subprocess.Exit{} }
+func (f fakeServer) Exited() <-chan struct{} { return f }
+func (f fakeServer) Exit() subprocess.Exit   { return subprocess.Exit{} }
 
-// The server that was started may have to wait for one that ends, which takes up to 25 s. It is waited for as long as
-// the server itself waits.
+// A started server may have to wait for one that is ending, for up to 25 s. Connect waits as long as the server itself.
 func TestConnectWhileAnotherEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := socketPath(t)
@@ -92,7 +90,7 @@ func TestConnectWhileAnotherEnds(t *testing.T) {
 		require.NoError(t, os.WriteFile(s.Log, []byte("no end"), 0o600))
 		awaited := func() (time.Duration, error) {
 			began := time.Now()
-			conn, err := s.await(t.Context(), path, make(fake))
+			conn, err := s.await(t.Context(), path, make(fakeServer))
 			if err == nil {
 				require.NoError(t, conn.Close())
 			}
@@ -121,7 +119,7 @@ func TestConnectWhileAnotherEnds(t *testing.T) {
 	})
 }
 
-// A server that does not start is told with the end of its log, and what to do.
+// The error of a server that does not start has the end of its log, and a remedy.
 func TestServerThatDoesNotStart(t *testing.T) {
 	t.Parallel()
 	path := socketPath(t)
@@ -154,10 +152,10 @@ func TestLogBeginsAnew(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, log.Close())
 	}
-	require.Equal(t, "line\nline", s.lastWords())
+	require.Equal(t, "line\nline", s.logTail())
 }
 
-// A server that takes connections and does not answer (SIGSTOP) is named, with what ends it.
+// The error of a server that accepts connections and does not answer (SIGSTOP) names its process, and the command that ends it.
 func TestHungServer(t *testing.T) {
 	t.Parallel()
 	path := socketPath(t)
@@ -171,47 +169,47 @@ func TestHungServer(t *testing.T) {
 	require.NoError(t, unix.Kill(status.Process, unix.SIGSTOP))
 	client.limit = 100 * time.Millisecond
 	want := fmt.Sprintf("the server that keeps sessions (process %d) does not answer, also not after 100ms; <stop --force> ends it and what it runs", status.Process)
-	require.Eventually(t, func() bool { // the signal is on its way
+	require.Eventually(t, func() bool { // the signal may not have arrived yet
 		_, err = client.Status(t.Context())
 		return err != nil
 	}, patience, time.Millisecond)
 	require.EqualError(t, err, want)
 	require.EqualError(t, client.Stop(t.Context()), want)
-	err = client.Answered(t.Context(), client.limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, path, s) }, func(ctx context.Context, dial Dial) error {
+	err = client.CallTimeout(t.Context(), client.limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, path, s) }, func(ctx context.Context, dial Dial) error {
 		_, err := dial(ctx)
 		require.NoError(t, err)
 		<-ctx.Done()
 		return ctx.Err()
 	})
 	require.EqualError(t, err, want)
-	err = client.Answered(t.Context(), client.limit, func(context.Context) (net.Conn, error) { return nil, ErrNobody }, func(ctx context.Context, dial Dial) error {
+	err = client.CallTimeout(t.Context(), client.limit, func(context.Context) (net.Conn, error) { return nil, ErrNotRunning }, func(ctx context.Context, dial Dial) error {
 		_, err := dial(ctx)
 		return fmt.Errorf("sending the handshake: %s", err)
 	})
-	require.Equal(t, ErrNobody, err, "as it was, without the words of libraries")
+	require.Equal(t, ErrNotRunning, err, "as it was, without the words of libraries")
 	client.limit = patience
 	require.NoError(t, unix.Kill(status.Process, unix.SIGCONT))
 	_, err = client.Status(t.Context())
 	require.NoError(t, err, "it goes on where it was")
 	require.NoError(t, unix.Kill(status.Process, unix.SIGSTOP))
-	require.NoError(t, (&Client{path, typed, 300 * time.Millisecond}).Force(t.Context()))
+	require.NoError(t, (&Client{path, typed, 300 * time.Millisecond}).ForceStop(t.Context()))
 	for _, d := range started.list() {
 		<-d.Exited()
 	}
-	require.ErrorIs(t, client.Force(t.Context()), ErrNobody)
+	require.ErrorIs(t, client.ForceStop(t.Context()), ErrNotRunning)
 }
 
-// One that answers ends politely.
+// A server that answers is ended gracefully.
 func TestForcePolite(t *testing.T) {
 	t.Parallel()
 	path := socketPath(t)
-	p := newPlain(listenAt(t, path))
+	p := newAdminServer(listenAt(t, path))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		<-p.stopped
 		p.close()
 	}()
-	require.NoError(t, NewClient(path, typed).Force(t.Context()))
+	require.NoError(t, NewClient(path, typed).ForceStop(t.Context()))
 	<-ended
 }

@@ -16,20 +16,19 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// ErrRuns says that a server listens there already.
-var ErrRuns = errors.New("another server of yours runs already")
+// ErrRunning means that a server already listens there.
+var ErrRunning = errors.New("another server of yours runs already")
 
 const (
-	// lockWait is how long a server that ends, and takes nothing more, is waited for: its agents
-	// may take 25 s to end.
+	// lockWait is how long to wait for a server that is ending and accepts no more connections: its agents may take 25 s to end.
 	lockWait = 30 * time.Second
-	// pause is the time between two looks.
+	// pause is the time between two checks.
 	pause = 20 * time.Millisecond
-	// dialTime is how long a connection may take.
+	// dialTime is how long connecting may take.
 	dialTime = 2 * time.Second
 )
 
-// Listener takes connections of processes of the same user.
+// Listener accepts connections of processes of the same user.
 type Listener struct {
 	*net.UnixListener
 	path string
@@ -37,9 +36,8 @@ type Listener struct {
 	log  *zap.Logger
 }
 
-// Listen begins to listen on a Unix socket, whose directory is private to the user. There is one
-// server for a path: with ErrRuns another one takes connections. A server that is ending is waited
-// for.
+// Listen listens on a Unix socket, whose directory must be private to the user. There is one server for a path: ErrRunning means that
+// another one accepts connections. It waits for a server that is ending.
 func Listen(ctx context.Context, path string, log *zap.Logger) (*Listener, error) {
 	if _, err := checkLength(path); err != nil {
 		return nil, err
@@ -61,7 +59,7 @@ func Listen(ctx context.Context, path string, log *zap.Logger) (*Listener, error
 
 func lockOf(path string) string { return path + ".lock" }
 
-// takeLock takes the lock that a server has as long as it lives.
+// takeLock takes the lock that a server holds as long as it lives.
 func takeLock(ctx context.Context, path string) (*os.File, error) {
 	for until := time.Now().Add(lockWait); ; {
 		lock, err := files.Locks{}.Take(lockOf(path))
@@ -73,8 +71,8 @@ func takeLock(ctx context.Context, path string) (*os.File, error) {
 				_ = lock.Close() // it is not locked
 			}
 			return nil, fmt.Errorf("the server's lock %s cannot be taken: %w; set $XDG_RUNTIME_DIR to a directory of yours on a local disk", lockOf(path), err)
-		case takes(ctx, path):
-			return nil, ErrRuns
+		case isListening(ctx, path):
+			return nil, ErrRunning
 		case !time.Now().Before(until):
 			return nil, fmt.Errorf("a server that has %s locked neither takes connections nor ends; end it, then try again", lockOf(path))
 		}
@@ -84,7 +82,7 @@ func takeLock(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// isLocked reports whether a server has its lock, also one that ends.
+// isLocked reports whether a server holds its lock, which includes an ending one.
 func isLocked(path string) bool {
 	lock, err := files.Locks{}.Take(lockOf(path))
 	switch {
@@ -96,25 +94,25 @@ func isLocked(path string) bool {
 	return errors.Is(err, files.ErrHeld)
 }
 
-// takes reports whether somebody takes connections there.
-func takes(ctx context.Context, path string) bool {
+// isListening reports whether a server accepts connections there.
+func isListening(ctx context.Context, path string) bool {
 	conn, err := dial(ctx, path)
 	if err == nil {
-		_ = conn.Close() // nothing was said
+		_ = conn.Close() // nothing was sent
 	}
 	return err == nil
 }
 
-// listen takes the place of the socket that a killed server left. The caller has the lock.
+// listen replaces the socket that a killed server left. The caller holds the lock.
 func listen(ctx context.Context, path string) (*net.UnixListener, error) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return nil, err
-	case info.Mode().Type() != fs.ModeSocket && info.Mode().Type() != fs.ModeIrregular: // the latter is Windows'
+	case info.Mode().Type() != fs.ModeSocket && info.Mode().Type() != fs.ModeIrregular: // Windows reports a socket as irregular
 		return nil, fmt.Errorf("%s is no socket; remove it, or listen elsewhere", path)
-	case takes(ctx, path):
+	case isListening(ctx, path):
 		return nil, fmt.Errorf("another program listens on %s; end it, or listen elsewhere", path)
 	default:
 		if err := os.Remove(path); err != nil {
@@ -126,13 +124,13 @@ func listen(ctx context.Context, path string) (*net.UnixListener, error) {
 		return nil, err
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
-		_ = l.Close() // nobody is connected
+		_ = l.Close() // no client is connected
 		return nil, err
 	}
 	return l, nil
 }
 
-// Accept returns the next connection of a process of the same user. Others are closed.
+// Accept returns the next connection of a process of the same user. It closes others.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.AcceptUnix()
@@ -140,19 +138,19 @@ func (l *Listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if _, err := subprocess.CheckPeer(conn); err != nil {
-			l.log.Warn("a connection was refused", zap.Error(err))
-			_ = conn.Close() // nothing was said
+			l.log.Warn("refused a connection", zap.Error(err))
+			_ = conn.Close() // nothing was sent
 			continue
 		}
 		return conn, nil
 	}
 }
 
-// Release lets another server listen, once this one has closed the listener and ended all it had.
+// Release lets another server listen. Call it after closing the listener and ending everything else.
 func (l *Listener) Release() { files.Unlock(l.lock, lockOf(l.path)) }
 
-// awaitRelease waits until a server that ends has let its lock go, which it does at its very end,
-// or replaced reports that another one has it by now.
+// awaitRelease waits until an ending server has released its lock, the last thing it does, or replaced reports that another server holds
+// the lock by now.
 func awaitRelease(ctx context.Context, path string, replaced func() bool) error {
 	for {
 		lock, err := files.Locks{}.Take(lockOf(path))

@@ -29,18 +29,18 @@ func TestListen(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, mode, info.Mode().Perm(), name)
 	}
-	require.ErrorIs(t, listenError(t, path), ErrRuns)
+	require.ErrorIs(t, listenError(t, path), ErrRunning)
 	conn, err := Connect(t.Context(), path, nil)
 	require.NoError(t, err)
 	require.NoError(t, conn.Close())
 	closeListener(l)
 	require.NoFileExists(t, path)
 	require.NoFileExists(t, lockOf(path))
-	require.ErrorIs(t, connectError(t, path), ErrNobody)
-	require.ErrorIs(t, connectError(t, socketPath(t)), ErrNobody, "there is no directory either")
+	require.ErrorIs(t, connectError(t, path), ErrNotRunning)
+	require.ErrorIs(t, connectError(t, socketPath(t)), ErrNotRunning, "there is no directory either")
 }
 
-// What a server that was killed has left is taken away.
+// The socket of a killed server is removed.
 func TestStaleSocket(t *testing.T) {
 	path := socketPath(t)
 	l := listenAt(t, path)
@@ -48,11 +48,11 @@ func TestStaleSocket(t *testing.T) {
 	require.NoError(t, l.Close())
 	require.NoError(t, l.lock.Close(), "as the system does")
 	require.FileExists(t, path+".lock")
-	require.ErrorIs(t, connectError(t, path), ErrNobody)
+	require.ErrorIs(t, connectError(t, path), ErrNotRunning)
 	closeListener(listenAt(t, path))
 }
 
-// A server that ends has its lock until its agents are gone; the next one waits for that.
+// An ending server holds its lock until its agents have ended; the next one waits for that.
 func TestNextServerWaits(t *testing.T) {
 	path := socketPath(t)
 	first := listenAt(t, path)
@@ -70,7 +70,7 @@ func TestNextServerWaits(t *testing.T) {
 	require.NoError(t, <-next)
 }
 
-func TestWhatIsThereAlready(t *testing.T) {
+func TestListenRefusesOtherFiles(t *testing.T) {
 	path := socketPath(t)
 	require.NoError(t, os.Mkdir(filepath.Dir(path), 0o700))
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
@@ -87,7 +87,7 @@ func TestWhatIsThereAlready(t *testing.T) {
 	require.ErrorContains(t, listenError(t, path), "the server's lock "+lockOf(path)+" cannot be taken")
 }
 
-// Of several that start at once, one listens.
+// Of several servers that start at the same time, one listens.
 func TestOneServer(t *testing.T) {
 	path := socketPath(t)
 	type outcome struct {
@@ -110,14 +110,14 @@ func TestOneServer(t *testing.T) {
 			winner = o.l
 			continue
 		}
-		require.ErrorIs(t, o.err, ErrRuns)
+		require.ErrorIs(t, o.err, ErrRunning)
 	}
 	require.NotNil(t, winner)
 	closeListener(winner)
 }
 
-// Another user can neither connect, nor ask, nor signal; and where the directory was opened for
-// all, the server still closes the connection.
+// Another user can neither connect, nor send requests, nor signals; and if the directory was opened to all, the server still closes the
+// connection.
 func TestAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user")
@@ -126,7 +126,7 @@ func TestAnotherUser(t *testing.T) {
 	core, logged := observer.New(zap.WarnLevel)
 	l, err := Listen(t.Context(), path, zap.New(core))
 	require.NoError(t, err)
-	p := newPlain(l)
+	p := newAdminServer(l)
 	defer p.close()
 	ask := func() string {
 		public, err := os.MkdirTemp("", "public")
@@ -157,11 +157,11 @@ func TestAnotherUser(t *testing.T) {
 	said = ask()
 	require.Contains(t, said, "dial: closed")
 	require.Regexp(t, "status: .*belongs to another user", said)
-	require.Equal(t, "a connection was refused", logged.All()[0].Message)
+	require.Equal(t, "refused a connection", logged.All()[0].Message)
 	require.Contains(t, logged.All()[0].ContextMap()["error"], "is of user 65534, and this one of 0")
 }
 
-// playStranger tries what another user must not do.
+// playStranger tries what another user must not be able to do.
 func playStranger(path, pid string) {
 	conn, err := net.Dial("unix", path)
 	if err == nil {

@@ -21,11 +21,10 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// envPlay makes this test program something else: "server", "broken", "stranger". Its argument is
-// the path of a socket.
+// envPlay makes this test binary another program: "server", "broken", "stranger". Its argument is the path of a socket.
 const envPlay = "DROID_ACP_TEST_KEEP"
 
-// patience bounds what must happen.
+// patience limits the wait for expected events.
 const patience = 20 * time.Second
 
 func TestMain(m *testing.M) {
@@ -42,33 +41,33 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// playServer is a server without agents that answers the commands until one stops it.
+// playServer is a server without agents that answers the commands until it is stopped.
 func playServer(path string) int {
 	l, err := Listen(context.Background(), path, zap.NewNop())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	s := newPlain(l)
+	s := newAdminServer(l)
 	<-s.stopped
 	s.close()
 	return 0
 }
 
-// plain is a server of a hub that says what it was asked.
-type plain struct {
+// adminServer is a server with a hub that records its requests.
+type adminServer struct {
 	*http.Server
 	listener *Listener
 	stopped  chan struct{}
 	served   chan struct{}
-	process  int // what it says of itself
+	process  int // the process ID it reports
 	ended    []string
 }
 
-func newPlain(l *Listener) *plain { return newPlainOf(l, os.Getpid()) }
+func newAdminServer(l *Listener) *adminServer { return newAdminServerAs(l, os.Getpid()) }
 
-func newPlainOf(l *Listener, process int) *plain {
-	p := &plain{Server: new(http.Server), listener: l, process: process, stopped: make(chan struct{}), served: make(chan struct{})}
+func newAdminServerAs(l *Listener, process int) *adminServer {
+	p := &adminServer{Server: new(http.Server), listener: l, process: process, stopped: make(chan struct{}), served: make(chan struct{})}
 	p.Handler = Admin(p, func() { close(p.stopped) })
 	go func() {
 		defer close(p.served)
@@ -77,24 +76,24 @@ func newPlainOf(l *Listener, process int) *plain {
 	return p
 }
 
-// close ends it as a server is to end.
-func (p *plain) close() {
+// close ends it as a server should end.
+func (p *adminServer) close() {
 	p.shut()
 	p.listener.Release()
 }
 
-func (p *plain) shut() {
+func (p *adminServer) shut() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	_ = p.Shutdown(ctx)
 	<-p.served
 }
 
-func (p *plain) Status() serve.Status {
+func (p *adminServer) Status() serve.Status {
 	return serve.Status{Version: "1", Process: p.process, Sessions: []serve.SessionInfo{{ID: "abc"}}}
 }
 
-func (p *plain) End(_ context.Context, session string) error {
+func (p *adminServer) End(_ context.Context, session string) error {
 	if session != "abc" {
 		return fmt.Errorf("no session %s is open here", session)
 	}
@@ -102,7 +101,7 @@ func (p *plain) End(_ context.Context, session string) error {
 	return nil
 }
 
-// socketPath is the path of a socket in a short directory.
+// socketPath returns the path of a socket in a short directory.
 func socketPath(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "keep")
@@ -111,7 +110,7 @@ func socketPath(t testing.TB) string {
 	return filepath.Join(dir, "droid-acp", socketName)
 }
 
-// started are the processes that a Starter of a test has started.
+// started collects the processes that a test's Starter has started.
 type started struct {
 	mu  sync.Mutex
 	all []*subprocess.Detached
@@ -129,7 +128,7 @@ func (s *started) list() []*subprocess.Detached {
 	return slices.Clone(s.all)
 }
 
-// awaitOne waits until at most one runs.
+// awaitOne waits until at most one is running.
 func (s *started) awaitOne(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -145,7 +144,7 @@ func (s *started) awaitOne(t *testing.T) {
 	}, patience, time.Millisecond)
 }
 
-// starter starts this test program as something.
+// starter starts this test binary as another program.
 func starter(t testing.TB, play, path string) (*Starter, *started) {
 	t.Helper()
 	self, err := os.Executable()
@@ -162,8 +161,7 @@ func starter(t testing.TB, play, path string) (*Starter, *started) {
 	}, all
 }
 
-// awaitExit waits for a server, and stops it where it is one: one that was started beside another
-// may listen when that has ended.
+// awaitExit waits for a server, and stops it if it is running: a second one may start to listen when the first has ended.
 func awaitExit(t testing.TB, d *subprocess.Detached, path string) {
 	for until := time.Now().Add(patience); ; {
 		select {
@@ -171,7 +169,7 @@ func awaitExit(t testing.TB, d *subprocess.Detached, path string) {
 			return
 		case <-time.After(pause):
 		}
-		_ = NewClient(path, typed).Stop(context.Background()) // where it listens already
+		_ = NewClient(path, typed).Stop(context.Background()) // if it listens already
 		require.True(t, time.Now().Before(until), "a server does not end")
 	}
 }
@@ -194,5 +192,5 @@ func isClosed(conn net.Conn) bool {
 	return err != nil && !os.IsTimeout(err)
 }
 
-// typed shows which command a text has.
+// typed marks a command in a text.
 func typed(words ...string) string { return "<" + strings.Join(words, " ") + ">" }

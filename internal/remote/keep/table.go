@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	shortID  = 8  // characters of a session's id that are shown, where no other begins with them
-	maxTitle = 60 // characters of a title or a question that are shown
+	shortID  = 8  // shown characters of a session's ID, unless another one begins with the same
+	maxTitle = 60 // shown characters of a title or a question
 )
 
-// Table shows what a server runs. home is shown as "~".
-func Table(w io.Writer, s serve.Status, home string, now time.Time) error {
+// WriteTable writes what a server runs. home is shown as "~".
+func WriteTable(w io.Writer, s serve.Status, home string, now time.Time) error {
 	if len(s.Sessions) == 0 {
 		_, err := fmt.Fprintf(w, "The server runs (process %d) and has no sessions.\n", s.Process)
 		return err
@@ -32,17 +32,17 @@ func Table(w io.Writer, s serve.Status, home string, now time.Time) error {
 		if len(session.Clients) > 0 {
 			who = strings.Join(session.Clients, ", ")
 		}
-		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\n", cell(short(s, session.ID)), cell(stateOf(session, now)), cell(who),
+		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\n", cell(short(s, session.ID)), cell(stateText(session, now)), cell(who),
 			cell(tilde(session.Directory, home)), cell(cut(session.Title)))
 	}
 	return columns.Flush()
 }
 
-// cell is a text that neither steers the terminal nor makes columns.
+// cell returns a text without terminal control characters and tabs.
 func cell(text string) string { return strings.ReplaceAll(visible.Line(text), "\t", " ") }
 
-// stateOf is what a session does, and for how long.
-func stateOf(s serve.SessionInfo, now time.Time) string {
+// stateText returns what a session does, and for how long.
+func stateText(s serve.SessionInfo, now time.Time) string {
 	text := s.State + " " + roughly(now.Sub(s.Since))
 	if s.Question != "" {
 		text += ": " + cut(s.Question)
@@ -50,7 +50,7 @@ func stateOf(s serve.SessionInfo, now time.Time) string {
 	return text
 }
 
-// roughly is a time in its largest unit.
+// roughly formats a duration in its largest unit.
 func roughly(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -70,7 +70,7 @@ func cut(text string) string {
 	return text
 }
 
-// tilde puts "~" in the place of the home directory.
+// tilde replaces the home directory by "~".
 func tilde(path, home string) string {
 	rest, below := strings.CutPrefix(path, home)
 	if home == "" || !below || rest != "" && rest[0] != filepath.Separator {
@@ -79,7 +79,7 @@ func tilde(path, home string) string {
 	return "~" + rest
 }
 
-// short is the beginning of an id that no other session's has.
+// short returns the shortest unambiguous beginning of an ID, of at least shortID characters.
 func short(s serve.Status, id string) string {
 	n := shortID
 	for _, other := range s.Sessions {
@@ -90,7 +90,7 @@ func short(s serve.Status, id string) string {
 	return id[:min(n, len(id))]
 }
 
-// Find is the session whose id begins so. The error names what there is.
+// Find returns the session whose ID begins with id. Its error lists the sessions.
 func Find(s serve.Status, id string, command relay.Command) (found serve.SessionInfo, err error) {
 	var all []serve.SessionInfo
 	for _, session := range s.Sessions {
@@ -116,7 +116,7 @@ func Find(s serve.Status, id string, command relay.Command) (found serve.Session
 	return found, fmt.Errorf("no session %s is open here; %s shows %s", id, command("ps"), strings.Join(names, ", "))
 }
 
-// Newest is the session whose state changed last.
+// Newest returns the session whose state changed last.
 func Newest(s serve.Status, command relay.Command) (newest serve.SessionInfo, err error) {
 	if len(s.Sessions) == 0 {
 		return newest, fmt.Errorf("no session is open; %s begins one", command("attach", "--new", "."))

@@ -19,12 +19,12 @@ func TestTable(t *testing.T) {
 	home := filepath.FromSlash("/home/me")
 	status := serve.Status{Process: 7, Sessions: []serve.SessionInfo{
 		{ID: "aaaaaaaa-1111-4111", Title: "Fix\x1b[2J\tthe\nbug", Directory: filepath.Join(home, "src"), State: serve.Running, Since: now.Add(-90 * time.Second), Clients: []string{"Zed (socket)", "x\u202ey"}},
-		{ID: "aaaaaaaa-1222-4111", Title: strings.Repeat("ü", 100), Directory: home + "stead", State: serve.Asks, Question: "Run rm", Since: now.Add(-3 * time.Hour)},
+		{ID: "aaaaaaaa-1222-4111", Title: strings.Repeat("ü", 100), Directory: home + "stead", State: serve.Asking, Question: "Run rm", Since: now.Add(-3 * time.Hour)},
 		{ID: "b", Directory: home, State: serve.Idle, Since: now.Add(time.Second)},
 		{ID: "cccccccc-1", Directory: "/", State: serve.Idle, Since: now.Add(-50 * time.Hour)},
 	}}
 	var w strings.Builder
-	require.NoError(t, Table(&w, status, home, now))
+	require.NoError(t, WriteTable(&w, status, home, now))
 	sign := string(filepath.Separator)
 	want := `SESSION      STATE             WHO IS THERE           DIRECTORY      TITLE
 aaaaaaaa-11  running 1m        Zed (socket), x\u202ey  ~` + sign + `src          Fix\x1b[2J the ⏎ bug
@@ -34,7 +34,7 @@ cccccccc     idle 2d           nobody                 /
 `
 	require.Equal(t, squeezed(want), squeezed(w.String()))
 	w.Reset()
-	require.NoError(t, Table(&w, serve.Status{Process: 7}, "", now))
+	require.NoError(t, WriteTable(&w, serve.Status{Process: 7}, "", now))
 	require.Equal(t, "The server runs (process 7) and has no sessions.\n", w.String())
 }
 
@@ -67,10 +67,10 @@ func TestFind(t *testing.T) {
 
 func TestToken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
-	token, err := Token(path)
+	token, err := LoadToken(path)
 	require.NoError(t, err)
 	require.Regexp(t, "^[0-9a-f]{64}$", token)
-	again, err := Token(path)
+	again, err := LoadToken(path)
 	require.NoError(t, err)
 	require.Equal(t, token, again)
 	if runtime.GOOS != "windows" {
@@ -78,33 +78,33 @@ func TestToken(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 		require.NoError(t, os.Chmod(path, 0o640))
-		_, err = Token(path)
+		_, err = LoadToken(path)
 		require.ErrorContains(t, err, "others can read or write the token in "+path)
 		require.NoError(t, os.Chmod(path, 0o600))
 	}
 	for _, text := range []string{"", "short\n", strings.Repeat("two words ", 5)} {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		_, err = Token(path)
+		_, err = LoadToken(path)
 		require.ErrorContains(t, err, path+" has no token")
 	}
 	for text, bad := range map[string]string{
 		"Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmFy/w==": "/", "a,comma,in,a,list,of,subprotocols,": ",", "ä-letter-that-is-not-in-any-header": "ä",
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(text+"\n"), 0o600))
-		_, err = Token(path)
+		_, err = LoadToken(path)
 		require.EqualError(t, err, fmt.Sprintf("the token in %s has %q in it, with which a page in a browser cannot send it; make one with `openssl rand -hex 32`, or remove the file, so that one is made", path, bad))
 	}
 	for _, text := range []string{strings.Repeat("Az09-_.~", 4), strings.Repeat("!#$%&'*+^`|", 3)} {
 		require.NoError(t, os.WriteFile(path, []byte(text+"\n"), 0o600))
-		token, err = Token(path)
+		token, err = LoadToken(path)
 		require.NoError(t, err)
 		require.Equal(t, text, token)
 	}
-	_, err = Token(filepath.Join(t.TempDir(), "none", "token"))
+	_, err = LoadToken(filepath.Join(t.TempDir(), "none", "token"))
 	require.NoError(t, err)
-	_, err = Token(filepath.Join(path, "token"))
+	_, err = LoadToken(filepath.Join(path, "token"))
 	require.Error(t, err, "a file is no directory")
-	_, err = Token(t.TempDir())
+	_, err = LoadToken(t.TempDir())
 	require.ErrorContains(t, err, "the token cannot be read: ")
 }
 

@@ -17,13 +17,13 @@ import (
 
 const (
 	tokenSize = 32  // bytes of a new token
-	minToken  = 32  // characters of one that was there
-	maxToken  = 512 // bytes of its file
+	minToken  = 32  // minimum length of an existing token, in characters
+	maxToken  = 512 // size of its file, in bytes
 )
 
-// Token is the word that clients over TCP must know: that of a file which only the user can read.
-// Where there is no file, one is made with a new token.
-func Token(path string) (string, error) {
+// LoadToken reads the token that clients over TCP must present from a file that only the user can read. If there is no file, it creates one
+// with a new token.
+func LoadToken(path string) (string, error) {
 	text, err := files.Read(path, maxToken)
 	if errors.Is(err, fs.ErrNotExist) {
 		return newToken(path)
@@ -42,15 +42,15 @@ func Token(path string) (string, error) {
 	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' }) {
 		return "", fmt.Errorf("%s has no token: it must be one word of at least %d letters and digits; remove the file, so that one is made", path, minToken)
 	}
-	if rest := strings.TrimLeft(token, tokenSigns); rest != "" {
+	if rest := strings.TrimLeft(token, tokenChars); rest != "" {
 		bad, _ := utf8.DecodeRuneInString(rest)
 		return "", fmt.Errorf("the token in %s has %q in it, with which a page in a browser cannot send it; make one with `openssl rand -hex 32`, or remove the file, so that one is made", path, string(bad))
 	}
 	return token, nil
 }
 
-// tokenSigns are what a subprotocol of WebSocket, as which a page sends the token, may have (RFC 9110, token).
-const tokenSigns = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~"
+// tokenChars are the characters of a WebSocket subprotocol, as which a page sends the token (RFC 9110, token).
+const tokenChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~"
 
 func newToken(path string) (string, error) {
 	random := make([]byte, tokenSize)
@@ -65,8 +65,8 @@ func newToken(path string) (string, error) {
 	return token, nil
 }
 
-// CheckAddress refuses to listen without TLS where other machines could listen in. It reports
-// whether the address is one of this machine alone.
+// CheckAddress refuses an address on which other machines could eavesdrop, unless the connection is encrypted. It reports whether the
+// address is a loopback address.
 func CheckAddress(address string, encrypted bool) (loopback bool, err error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

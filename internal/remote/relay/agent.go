@@ -7,34 +7,34 @@ import (
 	"droid-acp/internal/acp/protocol"
 )
 
-// Command writes a command of this program as it can be typed where its text is read, in the quotes that mark commands. One
-// for a server names that, where it has to be named.
+// Command formats a command of this program as it can be typed where its text is read, in the quotes that mark commands. A command for a
+// server names the server if needed.
 type Command func(words ...string) string
 
-// Agent is what is known of the agent at the other end. The zero value is one of which only that is known that ACP says.
+// Agent describes the agent at the other end. The zero value is an agent of which only ACP itself is known.
 type Agent struct {
-	Name  string // of its program, and what it calls itself in agentInfo
-	Knows string // who keeps all that was said in a session, in words
+	Name         string // of its program, and in its agentInfo
+	HistoryOwner string // who stores the whole conversation, for a sentence
 
-	// Activity says that it reports which sessions work, by protocol.ActivityMethod. Of any other agent a session works while a prompt
-	// has no answer.
+	// Activity says that it reports which sessions work, by protocol.ActivityMethod. Sessions of any other agent work while a prompt is
+	// unanswered.
 	Activity bool
 
-	// Client is who a client is and what it shows, by what it declares with initialize. nil takes each at its word.
+	// Client returns what a client supports, from what it declares in initialize. If it is nil, a client supports what it declares.
 	Client func(capabilities, info json.RawMessage) protocol.ClientCapabilities
 
-	// Places are those of paths in methods of its own, as in paths.ParsePathFields, that of a result with ".result" behind the method.
-	Places map[string]string
+	// PathFields lists the paths in the agent's own methods, as in paths.ParsePathFields; for a result the method has the suffix ".result".
+	PathFields map[string]string
 }
 
-// Named is its name in a sentence.
-func (a Agent) Named() string { return cmp.Or(a.Name, "the agent") }
+// DisplayName returns its name for a sentence.
+func (a Agent) DisplayName() string { return cmp.Or(a.Name, "the agent") }
 
-// Keeper is Knows in a sentence.
-func (a Agent) Keeper() string { return cmp.Or(a.Knows, "the agent") }
+// HistoryOwnerName returns HistoryOwner for a sentence.
+func (a Agent) HistoryOwnerName() string { return cmp.Or(a.HistoryOwner, "the agent") }
 
-// Meet reads what a client declares.
-func (a Agent) Meet(capabilities, info json.RawMessage) protocol.ClientCapabilities {
+// ParseClient returns the capabilities of a client from what it declares.
+func (a Agent) ParseClient(capabilities, info json.RawMessage) protocol.ClientCapabilities {
 	if a.Client == nil {
 		return protocol.ParseDeclared(capabilities)
 	}

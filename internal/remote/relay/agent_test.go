@@ -1,4 +1,4 @@
-// That keep, serve, transport and via serve any agent of ACP.
+// Tests that keep, serve, transport and via work with any ACP agent.
 package relay_test
 
 import (
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 
 // agent is an agent that knows nothing of this program.
 type agent struct {
-	acp.Agent // what it lacks
+	acp.Agent // the methods it lacks
 	client    *acp.AgentSideConnection
 	cwd       string
 }
@@ -61,7 +61,7 @@ func (a *agent) LoadSession(context.Context, acp.LoadSessionRequest) (acp.LoadSe
 
 func (a *agent) Cancel(context.Context, acp.CancelNotification) error { return nil }
 
-// Prompt writes a file of the editor's, or says something, waits for the gate, and says more.
+// Prompt writes a file of the editor, or sends a text, waits for the gate, and sends another.
 func (a *agent) Prompt(ctx context.Context, p acp.PromptRequest) (done acp.PromptResponse, err error) {
 	say := func(text string) error {
 		return a.client.SessionUpdate(ctx, acp.SessionNotification{SessionId: p.SessionId, Update: acp.UpdateAgentMessageText(text)})
@@ -83,19 +83,19 @@ func (a *agent) Prompt(ctx context.Context, p acp.PromptRequest) (done acp.Promp
 	return done, errors.Join(err, say("two"))
 }
 
-// front is the front of an editor, whose agent is the one above.
-func front(socket string, in io.Reader, out io.Writer) *keep.Front {
+// front returns the bridge of an editor with the agent above.
+func front(socket string, in io.Reader, out io.Writer) *keep.StdioBridge {
 	dial := func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "unix", socket) }
-	return &keep.Front{
-		Hello: serve.Hello{Program: os.Args[0], Args: []string{"agent"}, Env: os.Environ(), Directory: os.TempDir()},
-		In:    in, Out: out, Stderr: io.Discard, Log: zap.NewNop(),
-		Connect: func(ctx context.Context) (keep.Messages, error) {
+	return &keep.StdioBridge{
+		Attach: serve.AttachParams{Program: os.Args[0], Args: []string{"agent"}, Env: os.Environ(), Directory: os.TempDir()},
+		In:     in, Out: out, Stderr: io.Discard, Log: zap.NewNop(),
+		Connect: func(ctx context.Context) (keep.MessageConn, error) {
 			return transport.Dial(ctx, dial, "ws://localhost"+transport.Path, "")
 		},
 	}
 }
 
-// startServer serves agents at a socket, of which nothing is known.
+// startServer serves such agents at a socket.
 func startServer(t *testing.T) (socket string, hub *serve.Server) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "remote") // a socket's path must be short
@@ -121,7 +121,7 @@ func startServer(t *testing.T) (socket string, hub *serve.Server) {
 
 // editor is a client on the SDK.
 type editor struct {
-	acp.Client // what it lacks
+	acp.Client // the methods it lacks
 	t          *testing.T
 	agent      *acp.ClientSideConnection
 	said       chan string
@@ -139,7 +139,7 @@ func (e *editor) SessionUpdate(_ context.Context, p acp.SessionNotification) err
 	return nil
 }
 
-// startEditor starts an editor of what run passes its lines on to.
+// startEditor starts an editor whose lines run passes on.
 func startEditor(t *testing.T, run func(in io.Reader, out io.Writer) error) *editor {
 	t.Helper()
 	in, says := io.Pipe()
@@ -166,7 +166,7 @@ func (e *editor) prompt(text string) (acp.PromptResponse, error) {
 	return e.agent.Prompt(e.t.Context(), acp.PromptRequest{SessionId: "s1", Prompt: []acp.ContentBlock{acp.TextBlock(text)}})
 }
 
-// An edit of another agent's lands in the directory that is mapped to where it believes to be.
+// An edit of another agent is written to the directory that is mapped to the agent's path.
 func TestEditOfAnotherAgentThroughVia(t *testing.T) {
 	socket, _ := startServer(t)
 	work := t.TempDir()
@@ -186,7 +186,7 @@ func TestEditOfAnotherAgentThroughVia(t *testing.T) {
 	e.leave()
 }
 
-// A turn of another agent's goes on without its front, and who loads the session is told all of it.
+// A turn of another agent continues without its bridge, and a client that loads the session gets all of it.
 func TestTurnOfAnotherAgentOutlivesItsFront(t *testing.T) {
 	dir, err := os.MkdirTemp("", "remote")
 	require.NoError(t, err)
@@ -204,7 +204,7 @@ func TestTurnOfAnotherAgentOutlivesItsFront(t *testing.T) {
 	asked := make(chan struct{})
 	go func() {
 		defer close(asked)
-		_, _ = first.prompt("wait") // whose answer it does not see
+		_, _ = first.prompt("wait") // its answer is not seen
 	}()
 	waiting, err := gate.Accept()
 	require.NoError(t, err)

@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a client declares that the agent of a session does not use is noted when it joins. Of what it does not declare and the agent sends it gets
-// nothing: live, from the journal, and while it loads the session.
+// A joining client's declared abilities that the session's agent does not use are noted. Updates that it did not declare are omitted: live,
+// from the journal, and while it loads the session.
 func TestAbilities(t *testing.T) {
 	const options = `[{"id":"a","type":"select"},{"id":"b","type":"boolean"}]`
-	const declared = `"fs":{"readTextFile":true,"writeTextFile":true},"elicitation":{"form":{},"url":{}},"plan":{},"session":{"compaction":{},"notices":{},"configOptions":{"boolean":{}}},` +
-		`"_meta":{"terminal_output":true,"jetbrains":{"air":{"version":1,"capabilities":["asyncTasks"]}}}`
+	const declared = `"fs":{"readTextFile":true,"writeTextFile":true},"elicitation":{"form":{},"url":{}},"plan":{},"subagents":{},"session":{"compaction":{},"notices":{},"configOptions":{"boolean":{}}},` +
+		`"_meta":{"terminal_output":true,"jetbrains":{"air":{"version":1,"capabilities":["asyncTasks","sessionFailure"]}}}`
 	said := func(text string) string {
 		return `{"content":{"text":"\n\n` + text + `\n\n","type":"text"},"sessionUpdate":"agent_message_chunk"}`
 	}
@@ -38,11 +38,18 @@ func TestAbilities(t *testing.T) {
 			`{"sessionUpdate":"plan_update","plan":{"type":"items","planId":"p","entries":[{"content":"x"}]}}`,
 			`{"sessionUpdate":"plan_update","plan":{"type":"markdown","planId":"p","content":"the plan"}}`,
 		}, []string{`{"entries":[{"content":"x"}],"sessionUpdate":"plan"}`, said("the plan")}},
+		{"subagents as sessions", `"subagents":{}`, []string{
+			`{"sessionUpdate":"subagent_update","sessionId":"c1","title":"worker","state":{"state":"running"}}`,
+		}, nil},
 		{"background tasks", `"_meta":{"jetbrains":{"air":{"version":1,"capabilities":["asyncTasks"]}}}`, []string{
 			`{"sessionUpdate":"async_task_spawned","asyncTaskId":"t"}`,
 			`{"sessionUpdate":"tool_call_update","toolCallId":"t","title":"make","_meta":{"x":1,"jetbrains":{"air":{}}}}`,
 			`{"sessionUpdate":"tool_call_update","toolCallId":"t","_meta":{"jetbrains":{"air":{}}}}`,
 		}, []string{`{"_meta":{"x":1},"sessionUpdate":"tool_call_update","title":"make","toolCallId":"t"}`}},
+		{"failures with what to do", `"_meta":{"jetbrains":{"air":{"version":1,"capabilities":["sessionFailure"]}}}`, []string{
+			`{"sessionUpdate":"session_info_update","_meta":{"jetbrains":{"air":{"version":1,"sessionFailure":{"id":"x"}}}}}`,
+			`{"sessionUpdate":"session_info_update","title":"T"}`,
+		}, []string{`{"sessionUpdate":"session_info_update","title":"T"}`}},
 		{"marks of a compaction", `"session":{"compaction":{}}`, []string{
 			`{"sessionUpdate":"compaction_update","compactionId":"c","status":"in_progress"}`,
 			`{"sessionUpdate":"compaction_update","compactionId":"c","status":"completed"}`,
@@ -56,15 +63,15 @@ func TestAbilities(t *testing.T) {
 	for _, row := range table {
 		names = append(names, row.name)
 		t.Run(row.name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
-				one := h.greeted("{}", Hello{Program: "/p"})
+			withServer(t, func(t *testing.T, h *testServer) {
+				one := h.attached("{}", AttachParams{Program: "/p"})
 				one.begins()
 				h.agents()[0].answer(h.agents()[0].next(), `{"sessionId":"s1"}`)
-				two := h.greeted("{"+row.declares+"}", Hello{Program: "/p"})
+				two := h.attached("{"+row.declares+"}", AttachParams{Program: "/p"})
 				two.load("s1")
 				require.Equal(t, use(row.name), two.take()[0])
 			})
-			inHouse(t, func(t *testing.T, h *house) {
+			withServer(t, func(t *testing.T, h *testServer) {
 				one, a := h.client("zed", "{"+declared+"}")
 				one.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
 				a.answer(a.next(), `{"sessionId":"s1","configOptions":`+options+`}`)
@@ -83,8 +90,8 @@ func TestAbilities(t *testing.T) {
 				three, _ := h.client("zed", "{}")
 				three.load("s1")
 				require.Equal(t, row.want, three.updates(), "from the journal")
-				three.Gone()
-				one.Gone()
+				three.Disconnected()
+				one.Disconnected()
 				two.load("s1")
 				loading := a.next()
 				say()
@@ -96,11 +103,11 @@ func TestAbilities(t *testing.T) {
 		})
 	}
 	var all capabilities
-	all.Files, all.SafeFiles, all.Forms, all.URLs, all.TerminalOutput, all.Plans, all.AsyncTasks, all.Compaction, all.Notices, all.BooleanOptions = true, true, true, true, true, true, true, true, true, true
-	require.Equal(t, names, beyond(all, capabilities{}))
+	all.Files, all.SafeFiles, all.Forms, all.URLs, all.TerminalOutput, all.Plans, all.AsyncTasks, all.Compaction, all.Notices, all.BooleanOptions, all.SessionFailures, all.Subagents = true, true, true, true, true, true, true, true, true, true, true, true
+	require.Equal(t, names, extraAbilities(all, capabilities{}))
 }
 
-// updates are what the client was told of sessions since the last time, without ids and marks of messages.
+// updates returns the session updates that the client got since the last call, without IDs and marks of messages.
 func (c *fakeClient) updates() (updates []string) {
 	c.t.Helper()
 	c.mu.Lock()

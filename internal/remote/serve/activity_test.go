@@ -7,17 +7,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What works without a prompt, such as a steered turn or a background command, goes on as a turn does, whoever comes or goes. What the
-// agent reports is for nobody else.
+// Work without a prompt, such as a steered turn or a background command, continues like a turn, whoever connects or leaves. The agent's
+// reports about it go to no client.
 func TestWorkWithoutAPrompt(t *testing.T) {
 	const running = "something runs in it, which no window shows; open the session and stop that, or end it where the server runs: <stop s1>"
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		a.works("s1", true)
 		require.Empty(t, one.take())
 		require.Equal(t, Running, h.Status().Sessions[0].State)
-		one.Gone()
+		one.Disconnected()
 		two, own := h.client("Emacs", everything)
 		two.say(`{"jsonrpc":"2.0","id":"d","method":"session/delete","params":{"sessionId":"s1"}}`)
 		require.Equal(t, []string{"d! The session could not be deleted: deleting session s1: " + running}, two.take())
@@ -30,16 +30,16 @@ func TestWorkWithoutAPrompt(t *testing.T) {
 		own.hearsNothing()
 		a.works("s1", false)
 		require.Equal(t, Idle, h.Status().Sessions[0].State)
-		two.Gone()
+		two.Disconnected()
 		time.Sleep(5 * time.Minute)
 		a.closes("s1")
 		<-a.exited
 	})
 }
 
-// The words of a steering message are shown to the other windows once the agent has taken it.
+// A steering message is shown to the other clients once the agent has taken it.
 func TestSteeringOfAnotherClient(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		two, _ := h.client("Zed", everything)
@@ -57,13 +57,13 @@ func TestSteeringOfAnotherClient(t *testing.T) {
 	})
 }
 
-// A session that is being loaded when its time is over is not closed.
+// A session that is being loaded when its idle time ends is not closed.
 func TestLoadAtTheEndOfARest(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		a.answer(one.prompts(a, "s1", "go"), `{"stopReason":"end_turn"}`)
-		one.Gone()
+		one.Disconnected()
 		time.Sleep(h.KeepIdle - time.Second)
 		two, _ := h.client("Zed", everything)
 		two.loads("s1", "/v", "")
@@ -75,7 +75,7 @@ func TestLoadAtTheEndOfARest(t *testing.T) {
 		require.Equal(t, []string{"l= {}"}, two.take())
 		time.Sleep(h.KeepIdle)
 		a.hearsNothing()
-		two.Gone()
+		two.Disconnected()
 		time.Sleep(h.KeepIdle)
 		a.closes("s1")
 	})

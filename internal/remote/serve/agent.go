@@ -20,13 +20,13 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// process is a running agent.
-type process interface {
+// agentProcess is a running agent.
+type agentProcess interface {
 	Pipes() (stdin io.WriteCloser, stdout io.ReadCloser)
 	ID() int
 	Exited() <-chan struct{}
 	Kill() error
-	// Await returns how it ended, once it and what it started are gone.
+	// Await waits until it and what it started have ended, and returns how it ended.
 	Await() (how string)
 }
 
@@ -44,21 +44,21 @@ func (p childProcess) Await() string {
 	return text
 }
 
-// inside is an agent that runs in this process.
-type inside struct {
+// inProcess is an agent that runs in this process.
+type inProcess struct {
 	in     *io.PipeWriter
 	out    *io.PipeReader
 	exited chan struct{}
-	end    func() error // has it end
-	how    error        // it ended; nil where it was ended
+	end    func() error // asks it to end
+	how    error        // the error it ended with; nil if it was ended
 }
 
-func (i *inside) Pipes() (io.WriteCloser, io.ReadCloser) { return i.in, i.out }
-func (i *inside) ID() int                                { return os.Getpid() }
-func (i *inside) Exited() <-chan struct{}                { return i.exited }
-func (i *inside) Kill() error                            { return i.end() }
+func (i *inProcess) Pipes() (io.WriteCloser, io.ReadCloser) { return i.in, i.out }
+func (i *inProcess) ID() int                                { return os.Getpid() }
+func (i *inProcess) Exited() <-chan struct{}                { return i.exited }
+func (i *inProcess) Kill() error                            { return i.end() }
 
-func (i *inside) Await() string {
+func (i *inProcess) Await() string {
 	<-i.exited
 	if i.how != nil {
 		return i.how.Error()
@@ -66,24 +66,24 @@ func (i *inside) Await() string {
 	return "it was ended"
 }
 
-// startLook runs what answers a client that has opened no session.
-func (o Options) startLook(h Hello, stderr io.Writer) (process, error) {
-	if o.Look == nil {
+// newQueryAgent starts an agent that answers a client without an open session.
+func (o Options) newQueryAgent(h AttachParams, stderr io.Writer) (agentProcess, error) {
+	if o.ServeQueries == nil {
 		return o.start(h, stderr)
 	}
 	in, stdin := io.Pipe()
 	stdout, out := io.Pipe()
-	i := &inside{in: stdin, out: stdout, exited: make(chan struct{}), end: sync.OnceValue(in.Close)}
+	i := &inProcess{in: stdin, out: stdout, exited: make(chan struct{}), end: sync.OnceValue(in.Close)}
 	go func() {
 		defer close(i.exited)
-		i.how = o.Look(h, in, out)
-		_ = out.Close() // a pipe always closes
+		i.how = o.ServeQueries(h, in, out)
+		_ = out.Close() // closing a pipe never fails
 		_ = i.end()
 	}()
 	return i, nil
 }
 
-func (o Options) startProcess(h Hello, stderr io.Writer) (process, error) {
+func (o Options) startProcess(h AttachParams, stderr io.Writer) (agentProcess, error) {
 	p, err := subprocess.Start(subprocess.Command{Path: h.Program, Args: h.Args, Dir: h.Directory, Env: h.Env, Stderr: io.MultiWriter(o.Stderr, stderr)})
 	if err != nil {
 		return nil, err
@@ -91,69 +91,71 @@ func (o Options) startProcess(h Hello, stderr io.Writer) (process, error) {
 	return childProcess{p}, nil
 }
 
-// Write tells the agent's clients what it writes to stderr. One that has no room is told nothing.
+// Write sends what the agent writes to stderr to its clients. A client without room misses it.
 func (a *agent) Write(text []byte) (int, error) {
 	a.server.mu.Lock()
 	defer a.server.mu.Unlock()
 	for _, c := range a.clients {
-		if c.hello.Stderr && c.options.Local && c.out.Full() == nil {
-			c.notify(StderrMethod, Words{string(text)})
+		if c.attachParams.Stderr && c.options.Local && c.out.Full() == nil {
+			c.notify(StderrMethod, StderrParams{string(text)})
 		}
 	}
 	return len(text), nil
 }
 
-// agent opens sessions for clients that are alike, which may be gone. The server's lock guards it.
+// agent opens sessions for clients of the same kind, which may have disconnected. The server's lock guards it.
 type agent struct {
-	server  *Server
-	kind                     // of the client for which it was started
-	looks   bool             // it opens no session, and ends when it has answered
-	proc    process          // nil until it was started
-	out     *jsonrpc.Outbox  // to it
-	calls   map[string]*call // what it was asked and has not answered
-	clients []*Client        // that open sessions in it, in the order in which they came
-	ending  bool             // it gets nothing more
-	doom    chan struct{}    // closed by kill
-	killed  bool
+	server        *Server
+	agentKind                             // of the client that it was started for
+	queryOnly     bool                    // it opens no session, and ends once it has answered
+	proc          agentProcess            // nil until it is started
+	out           *jsonrpc.Outbox         // to it
+	calls         map[string]*pendingCall // its unanswered requests
+	clients       []*Client               // those that open sessions in it, in the order of their arrival
+	ending        bool                    // it is sent nothing more
+	killRequested chan struct{}           // closed by kill
+	killed        bool
+
+	subagents map[string]*subagent // that it has announced, by their ids
 }
 
-// call is a request to an agent.
-type call struct {
-	id      []byte // the client's
-	method  string
-	client  *Client  // nil for the server's own, or one whose client is gone
-	session *session // that it is about, if it was open when it was asked
-	wants   wants    // where it opens one
-	deletes string   // the session, where it deletes one
-	prompt  []byte   // the params of a steering message
-	note    string   // for the client alone, where it joins a session
-	before  string   // the id by which the client knew the session that it loads
-	done    func(result []byte, err error)
+// pendingCall is an unanswered request to an agent.
+type pendingCall struct {
+	id         []byte // the client's
+	method     string
+	client     *Client    // nil for the server's own requests and for disconnected clients
+	session    *session   // the session it is about, if it was open at the time
+	params     openParams // if it opens a session
+	deletes    string     // the ID of the session that it deletes
+	prompt     []byte     // the params of a steering message
+	note       string     // a note for the client alone, if it joins a session
+	previousID string     // the ID by which the client knew the session that it loads
+	done       func(result []byte, err error)
 }
 
-// startAgent starts an agent for a client. It may be asked at once.
+// startAgent starts an agent for a client. It takes requests at once.
 func (s *Server) startAgent(c *Client, looks bool) *agent {
-	a := &agent{server: s, kind: c.kind, looks: looks, out: jsonrpc.NewOutbox(nil, relay.Batch), calls: map[string]*call{}, clients: []*Client{c}, doom: make(chan struct{})}
+	a := &agent{server: s, agentKind: c.agentKind, queryOnly: looks, out: jsonrpc.NewOutbox(nil, relay.Batch), calls: map[string]*pendingCall{}, clients: []*Client{c}, killRequested: make(chan struct{})}
 	s.agents[a] = struct{}{}
-	s.change()
+	s.notifyChange()
 	if s.closed {
 		a.end()
 	}
-	s.work.Go(a.live)
+	s.work.Go(a.supervise)
 	return a
 }
 
-// live starts the agent's process and hears it until it ends.
-func (a *agent) live() {
+// supervise starts the agent's process and reads its output until it ends.
+func (a *agent) supervise() {
 	s, start := a.server, a.server.Options.start
-	if a.looks {
-		start = s.Options.look
+	if a.queryOnly {
+		start = s.Options.startQueryAgent
 	}
-	proc, err := start(a.hello, a)
+	proc, err := start(a.attachParams, a)
 	if err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		a.ended(jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", a.hello.Program, err)))
+		a.handleExit(jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", a.attachParams.Program, err)))
 		return
 	}
 	s.mu.Lock()
@@ -165,7 +167,7 @@ func (a *agent) live() {
 	a.run(stdin, stdout)
 }
 
-// pid is the id of its process, 0 for none.
+// pid returns its process ID, 0 if it has no process.
 func (a *agent) pid() int {
 	if a.proc == nil {
 		return 0
@@ -173,7 +175,7 @@ func (a *agent) pid() int {
 	return a.proc.ID()
 }
 
-// run hears the agent until it ends.
+// run passes messages to and from the agent until it ends.
 func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 	s := a.server
 	read, tooLong := make(chan struct{}), false
@@ -182,25 +184,25 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 		tooLong = a.read(stdout)
 	}()
 	select {
-	case <-read: // it has ended, or says nothing more
-	case <-a.out.Done(): // it is to end: its input does
+	case <-read: // it has ended, or closed its stdout
+	case <-a.out.Done(): // it is being ended: its input is closed
 		_ = stdin.Close()
 		select {
 		case <-read:
 		case <-time.After(endTime):
-			s.Log.Warn("an agent does not end, so it is killed", zap.Int("pid", a.pid()))
-		case <-a.doom:
+			s.Log.Warn("killing an agent that does not end", zap.Int("pid", a.pid()))
+		case <-a.killRequested:
 		}
-	case <-a.doom:
+	case <-a.killRequested:
 	}
 	if !subprocess.WaitTimeout(a.proc.Exited(), relay.DrainTime) {
-		_ = a.proc.Kill() // it may have ended
+		_ = a.proc.Kill() // it may have ended already
 	}
 	how := a.proc.Await()
 	a.out.Abort()
 	_ = stdin.Close()
 	if !subprocess.WaitTimeout(read, endTime) {
-		_ = stdout.Close() // somebody else holds it open, or nobody takes what it said: this ends the reading
+		_ = stdout.Close() // another process holds it open, or nobody takes what it said: this ends the reading
 		s.mu.Lock()
 		a.kill()
 		s.mu.Unlock()
@@ -212,10 +214,10 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a.ended(agentEnded(how))
+	a.handleExit(agentEnded(how))
 }
 
-// read hears lines until there are no more, or one is too long. It reads none while the only client has no room.
+// read handles lines until the end, or until one is too long. It pauses while the agent's only client has no room.
 func (a *agent) read(in io.Reader) (tooLong bool) {
 	lines := jsonrpc.NewLines(in, a.server.maxLine, func([]byte) {})
 	for {
@@ -223,20 +225,20 @@ func (a *agent) read(in io.Reader) (tooLong bool) {
 		if err != nil {
 			return errors.As(err, new(*jsonrpc.TooLongError))
 		}
-		full := a.hear(line)
+		full := a.handleLine(line)
 		if full != nil {
 			select {
 			case <-full:
-			case <-a.doom:
+			case <-a.killRequested:
 			}
 		}
 	}
 }
 
-// hear takes one line of the agent. What it returns is closed when there is room for more.
-func (a *agent) hear(line []byte) (full <-chan struct{}) {
+// handleLine handles one line of the agent. If full is not nil, it is closed once there is room for more.
+func (a *agent) handleLine(line []byte) (full <-chan struct{}) {
 	if !json.Valid(line) {
-		a.server.Log.Warn("an agent wrote a line that is no JSON", zap.Int("bytes", len(line)))
+		a.server.Log.Warn("an agent wrote invalid JSON", zap.Int("bytes", len(line)))
 		return nil
 	}
 	h, ok := jsonrpc.ReadHead(line)
@@ -244,22 +246,22 @@ func (a *agent) hear(line []byte) (full <-chan struct{}) {
 	defer a.server.mu.Unlock()
 	switch {
 	case !ok:
-		a.server.Log.Warn("an agent wrote a line that is no message", zap.Int("bytes", len(line)))
+		a.server.Log.Warn("an agent wrote a line that is not a message", zap.Int("bytes", len(line)))
 	case h.Method == "":
-		return a.answered(line, h)
+		return a.handleResponse(line, h)
 	case h.Method == cancelRequest:
-		a.withdraws(line, h)
+		a.handleCancel(line, h)
 	case h.IsRequest():
-		a.asks(line, h)
+		a.handleRequest(line, h)
 	default:
-		return a.tells(line, h)
+		return a.handleNotification(line, h)
 	}
 	return nil
 }
 
 const cancelRequest = "$/cancel_request"
 
-// put sends the agent a line. One that is ending gets nothing.
+// put sends the agent a line. An agent that is ending gets nothing.
 func (a *agent) put(line []byte) { _, _ = a.out.Put(line) }
 
 func (a *agent) notify(method string, params any) {
@@ -268,7 +270,7 @@ func (a *agent) notify(method string, params any) {
 	}
 }
 
-// ask sends a request of the server's own. done is called with the lock held.
+// ask sends a request of the server itself. done is called with the lock held.
 func (a *agent) ask(method string, params any, done func(result []byte, err error)) {
 	id := a.server.newID()
 	line, err := jsonrpc.EncodeCall([]byte(id), method, params)
@@ -280,14 +282,14 @@ func (a *agent) ask(method string, params any, done func(result []byte, err erro
 	if p, ok := params.(map[string]string); ok {
 		session = p["sessionId"]
 	}
-	a.calls[id] = &call{method: method, done: done, session: a.server.sessions[session]}
+	a.calls[id] = &pendingCall{method: method, done: done, session: a.server.sessions[session]}
 	a.put(line)
 }
 
 var errAgentEnds = errors.New("the agent ends")
 
-// answered takes a response of the agent. What it returns is closed when the next line may be heard.
-func (a *agent) answered(line []byte, h jsonrpc.Head) (later <-chan struct{}) {
+// handleResponse handles a response of the agent. If later is not nil, the next line must wait until it is closed.
+func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct{}) {
 	id := string(h.ID)
 	c := a.calls[id]
 	if c == nil {
@@ -296,7 +298,7 @@ func (a *agent) answered(line []byte, h jsonrpc.Head) (later <-chan struct{}) {
 	if h.Result > 0 && c.method == "session/load" && c.session != nil {
 		line := bytes.Clone(line)
 		h, _ := jsonrpc.ReadHead(line)
-		if shown := c.session.showUnfinished(func() { a.answered(line, h) }); shown != nil {
+		if shown := c.session.showUnfinished(func() { a.handleResponse(line, h) }); shown != nil {
 			return shown
 		}
 	}
@@ -305,11 +307,11 @@ func (a *agent) answered(line []byte, h jsonrpc.Head) (later <-chan struct{}) {
 	if h.Result > 0 {
 		result = value(line[h.Result:])
 	}
-	a.took(c, line, result)
+	a.applyResult(c, line, result)
 	if c.client != nil {
 		a.answer(c, line, h, result)
 		if c.note != "" && result != nil {
-			c.session.sayTo(c.client, c.note) // behind the response that opens the session
+			c.session.sendText(c.client, c.note) // after the response that opens the session
 		}
 	}
 	if c.done != nil {
@@ -320,25 +322,26 @@ func (a *agent) answered(line []byte, h jsonrpc.Head) (later <-chan struct{}) {
 		c.done(result, err)
 	}
 	if c.session != nil {
-		c.session.rest()
+		c.session.closeIfUnused()
 	}
-	a.rest()
+	a.endIfUnused()
 	return nil
 }
 
 // answer passes an answer on to the client that waits for it.
-func (a *agent) answer(c *call, line []byte, h jsonrpc.Head, result []byte) {
+func (a *agent) answer(c *pendingCall, line []byte, h jsonrpc.Head, result []byte) {
 	if c.client.abilities != a.abilities && !c.client.caps.BooleanOptions {
 		if fields := protocol.Fields(result); fields["configOptions"] != nil {
-			c.client.put(jsonrpc.EncodeResult(c.id, withoutSwitches(c.session, c.client, fields)))
+			encoded, _ := json.Marshal(withoutSwitches(c.session, c.client, fields)) // raw JSON encodes
+			c.client.put(jsonrpc.EncodeResult(c.id, json.RawMessage(forClient(c.client, encoded))))
 			return
 		}
 	}
-	c.client.send(h.WithID(line, string(c.id)))
+	c.client.send(forClient(c.client, h.WithID(line, string(c.id))))
 }
 
-// asked reports whether a request about a session has no answer.
-func (a *agent) asked(o *session) bool {
+// hasPendingRequest reports whether a request about the session is unanswered.
+func (a *agent) hasPendingRequest(o *session) bool {
 	for _, c := range a.calls {
 		if c.session == o {
 			return true
@@ -347,8 +350,8 @@ func (a *agent) asked(o *session) bool {
 	return false
 }
 
-// prompted reports whether a prompt of a session has no answer.
-func (a *agent) prompted(o *session) bool {
+// hasPendingPrompt reports whether a prompt of the session is unanswered.
+func (a *agent) hasPendingPrompt(o *session) bool {
 	for _, c := range a.calls {
 		if c.session == o && c.method == "session/prompt" {
 			return true
@@ -357,7 +360,7 @@ func (a *agent) prompted(o *session) bool {
 	return false
 }
 
-// errorIn is the error of a response.
+// errorIn returns the error of a response.
 func errorIn(line []byte) error {
 	var r struct{ Error *jsonrpc.Error }
 	if json.Unmarshal(line, &r) != nil || r.Error == nil {
@@ -366,8 +369,8 @@ func errorIn(line []byte) error {
 	return r.Error
 }
 
-// took notes what an answer changes.
-func (a *agent) took(c *call, line, result []byte) {
+// applyResult records what a successful answer changes.
+func (a *agent) applyResult(c *pendingCall, line, result []byte) {
 	switch {
 	case c.method == "session/prompt" && c.session != nil:
 		c.session.promptEnded(c, line, result)
@@ -376,9 +379,9 @@ func (a *agent) took(c *call, line, result []byte) {
 	case opens(c.method):
 		a.opened(c, result)
 	case c.method == "session/set_config_option" && c.session != nil:
-		c.session.optionSet(c.client, result)
+		c.session.broadcastOption(c.client, result)
 	case result == nil && c.session != nil && c.method == "session/close":
-		c.session.changed()
+		c.session.finishChange()
 	case result != nil && c.session != nil && (c.method == "session/close" || c.method == "session/delete"):
 		c.session.deleted = c.method == "session/delete"
 		c.session.end()
@@ -388,10 +391,10 @@ func (a *agent) took(c *call, line, result []byte) {
 	}
 }
 
-// promptRequired is the outcome of a steering message that the agent has not taken: the client sends it as a prompt.
+// promptRequired is the outcome of a steering message that the agent did not take: the client must send it as a prompt.
 const promptRequired = "promptRequired"
 
-// opens reports whether a method opens a session for the client that calls it.
+// opens reports whether a method opens a session for its client.
 func opens(method string) bool {
 	switch method {
 	case "session/new", "session/load", "session/resume", "session/fork":
@@ -400,39 +403,39 @@ func opens(method string) bool {
 	return false
 }
 
-// loadsEnd gives up what a client that has gone loads, unless it ends by itself in time.
-func (s *Server) loadsEnd(c *Client) {
+// expireLoads abandons the loads of a client that has disconnected, unless they end in time.
+func (s *Server) expireLoads(c *Client) {
 	for a := range s.agents {
 		for id, asked := range a.calls {
 			if asked.client == c && asked.session != nil && opens(asked.method) {
-				time.AfterFunc(loadTime, func() { a.giveUp(id) })
+				time.AfterFunc(loadTime, func() { a.failLoad(id) })
 			}
 		}
 	}
 }
 
-// giveUp has a load that the agent has not answered be one that failed.
-func (a *agent) giveUp(id string) {
+// failLoad makes an unanswered load fail.
+func (a *agent) failLoad(id string) {
 	a.server.mu.Lock()
 	defer a.server.mu.Unlock()
 	if asked := a.calls[id]; asked != nil {
 		delete(a.calls, id)
 		a.notify(cancelRequest, map[string]json.RawMessage{"requestId": json.RawMessage(id)})
 		a.opened(asked, nil)
-		asked.session.rest()
-		a.rest()
+		asked.session.closeIfUnused()
+		a.endIfUnused()
 	}
 }
 
-// opened registers a session that the agent has opened, or forgets one that it has not.
-func (a *agent) opened(c *call, result []byte) {
+// opened registers a session that the agent has opened, or forgets one that it failed to open.
+func (a *agent) opened(c *pendingCall, result []byte) {
 	open := c.session
 	if c.method == "session/new" || c.method == "session/fork" {
 		id := textAt(result, "sessionId")
 		if id == "" {
 			return
 		}
-		open = a.server.newSession(id, a, c.wants)
+		open = a.server.newSession(id, a, c.params)
 		c.session = open
 		open.partial = c.method == "session/fork"
 	}
@@ -440,28 +443,28 @@ func (a *agent) opened(c *call, result []byte) {
 	case open == nil:
 		return
 	case result == nil:
-		open.loader, open.partial = nil, true // the journal began anew
-		c.client.know(open, c.before)
-		if open.changing { // else the session is as it was
+		open.loader, open.partial = nil, true // the journal was reset
+		c.client.setAlias(open, c.previousID)
+		if open.changing { // otherwise the session is unchanged
 			open.end()
 		} else {
-			open.changed()
+			open.finishChange()
 		}
 		return
 	}
 	open.loader = nil
-	open.markWork() // behind what was replayed
+	open.markWork() // after what was replayed
 	open.markTurn()
 	open.result, open.mode, open.model, open.options = bytes.Clone(result), nil, nil, nil
-	open.goesOn(c)
+	open.adoptParams(c)
 	if c.client != nil && !c.client.gone {
-		w := open.attach(c.client)
-		w.lost = w.lost && c.method != "session/load" // that has told it all
+		w := open.subscribe(c.client)
+		w.lost = w.lost && c.method != "session/load" // a load has shown everything
 	}
-	open.changed()
+	open.finishChange()
 }
 
-// end has the agent end politely. What it still says is heard.
+// end asks the agent to end. What it still sends is handled.
 func (a *agent) end() {
 	if !a.ending {
 		a.ending = true
@@ -472,18 +475,18 @@ func (a *agent) end() {
 func (a *agent) kill() {
 	if !a.killed {
 		a.killed = true
-		close(a.doom)
+		close(a.killRequested)
 	}
 }
 
-// ended is the end of the agent's process, with what is told to those who wait for it.
-func (a *agent) ended(e *jsonrpc.Error) {
+// handleExit handles the end of the agent's process: it answers whoever waits for it.
+func (a *agent) handleExit(e *jsonrpc.Error) {
 	s := a.server
 	delete(s.agents, a)
 	expected := a.ending
 	a.ending = true
 	if !expected {
-		s.Log.Warn("an agent has ended by itself", zap.Error(e), zap.Int("pid", a.pid()))
+		s.Log.Warn("an agent ended unexpectedly", zap.Error(e), zap.Int("pid", a.pid()))
 	}
 	for id, q := range s.questions {
 		if q.agent == a {
@@ -503,23 +506,23 @@ func (a *agent) ended(e *jsonrpc.Error) {
 	for _, open := range s.sessions {
 		if open.agent == a {
 			if !expected {
-				open.say(e.Message, nil)
+				open.broadcastText(e.Message, nil)
 			}
 			open.end()
 		}
 	}
 	for _, c := range a.clients {
-		if !expected && !a.looks && a.proc != nil {
+		if !expected && !a.queryOnly && a.proc != nil {
 			c.out.Close(e.Message)
 		}
 	}
-	s.change()
+	s.notifyChange()
 }
 
-// rest ends the agent when nobody needs it: it has neither a session nor a client that may open another one. The caller calls it whenever
-// that may be so.
-func (a *agent) rest() {
-	if a.ending || len(a.calls) > 0 || !a.looks && len(a.clients) > 0 {
+// endIfUnused ends the agent if it has neither a session nor a client that may open one. The caller calls it whenever that may have become
+// true.
+func (a *agent) endIfUnused() {
+	if a.ending || len(a.calls) > 0 || !a.queryOnly && len(a.clients) > 0 {
 		return
 	}
 	for _, open := range a.server.sessions {
@@ -530,30 +533,30 @@ func (a *agent) rest() {
 	a.end()
 }
 
-// tells takes a notification. What it returns is closed when there is room for more.
-func (a *agent) tells(line []byte, h jsonrpc.Head) (full <-chan struct{}) {
+// handleNotification handles a notification of the agent. If full is not nil, it is closed once there is room for more.
+func (a *agent) handleNotification(line []byte, h jsonrpc.Head) (full <-chan struct{}) {
 	params := paramsOf(line, h)
 	id := textAt(params, "sessionId")
-	open := a.server.sessions[id]
-	if open != nil && open.agent != a {
-		open = nil
-	}
+	open, ofSubagent := a.sessionOf(id)
 	if h.Method == protocol.ActivityMethod {
 		if open != nil {
-			open.works(string(rawjson.Field(params, "working")) == "true")
+			open.setWorking(string(rawjson.Field(params, "working")) == "true")
 		}
 		return nil
 	}
 	own := append(append(make([]byte, 0, len(line)+1), line...), '\n')
 	if open != nil {
 		if h.Method == "session/update" {
-			open.note(params)
+			a.noteSubagent(open, line, params)
 		}
-		open.tellBut(nil, own)
+		if h.Method == "session/update" && !ofSubagent {
+			open.applyUpdate(params)
+		}
+		open.broadcast(nil, own)
 		return open.full()
 	}
 	for _, c := range a.clients {
-		if id == "" { // else of a session that was closed meanwhile, or that no answer has opened
+		if id == "" { // otherwise it is about a session that was closed since, or that no answer has opened
 			c.send(own[:len(line):len(line)])
 		}
 	}

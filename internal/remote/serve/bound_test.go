@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The client of an agent that reads nothing is not read either, once some MB wait.
+// The client of an agent that does not read is not read either, once some MB are queued.
 func TestAgentThatReadsNothing(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		line := `{"jsonrpc":"2.0","method":"_x","params":{"sessionId":"s1","x":"` + strings.Repeat("x", 50<<10) + `"}}`
@@ -27,7 +27,7 @@ func TestAgentThatReadsNothing(t *testing.T) {
 		}
 		<-full
 		require.Nil(t, c.Receive([]byte(line)))
-		for range 2 * maxHeld / len(line) { // what was answered counts no longer
+		for range 2 * maxHeld / len(line) { // answered messages no longer count
 			c.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s1","prompt":[],"x":%q}}`, strings.Repeat("x", 50<<10))
 			var prompt message
 			for prompt.Method != "session/prompt" {
@@ -39,9 +39,9 @@ func TestAgentThatReadsNothing(t *testing.T) {
 	})
 }
 
-// What waits for a session that is being opened, or for an agent that starts, is bounded, too.
-func TestWhatWaitsForALoadIsBounded(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+// The queue for a session that is being opened, or for an agent that is starting, is bounded, too.
+func TestQueueBehindLoadIsBounded(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.load("s1")
 		a.next()
@@ -65,7 +65,7 @@ func TestWhatWaitsForALoadIsBounded(t *testing.T) {
 	})
 }
 
-// reason returns the words with which the client was closed.
+// reason returns the reason with which the client was closed.
 func (c *fakeClient) reason() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,27 +17,26 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// Client is a connection as the server sees it. A transport calls its methods one at a time. The server's
-// lock guards it.
+// Client is a connected client. A transport calls its methods one at a time. The server's lock guards it.
 type Client struct {
 	server  *Server
 	out     Outlet
 	options ClientOptions
-	kind
-	name     string
-	declared json.RawMessage   // the params of initialize, as an agent gets them; nil before
-	agent    *agent            // in which it opens sessions; nil before the first
-	look     *agent            // which answers what is about no open session; nil before
-	outputs  map[string]string // ends of what commands wrote, see withoutTerminal
-	threads  map[string]string // ids of open sessions, by others of their threads
-	aliases  map[string]string // the ids by which it has opened sessions, by theirs, where they differ
-	kept     int               // bytes of its messages that wait here
-	sentTo   *agent            // to which its last message went; nil for none
-	gone     bool
+	agentKind
+	name        string
+	declared    json.RawMessage   // the params of initialize, as an agent gets them; nil until then
+	agent       *agent            // the agent it opens sessions in; nil until the first
+	queryAgent  *agent            // answers what is not about an open session; nil until then
+	outputs     map[string]string // the last output of commands, see withoutTerminal
+	threads     map[string]string // IDs of open sessions, by the other IDs of their threads
+	aliases     map[string]string // the ID by which it opened a session, by the session's own, if they differ
+	queuedBytes int               // bytes of its messages that wait in the server
+	sentTo      *agent            // the agent that got its last message; nil if none
+	gone        bool
 }
 
-// Receive takes one message of the client, whose memory it does not keep. What it returns is closed when there is room
-// for the next one on the way to the agent that this one was for; nil while there is.
+// Receive handles one message of the client, and does not keep its memory. If full is not nil, the agent that the message went to has no
+// room: the caller reads the next message only after full is closed.
 func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 	if message = bytes.TrimSpace(message); bytes.IndexByte(message, '\n') >= 0 {
 		message = bytes.ReplaceAll(message, []byte("\n"), []byte(" ")) // an agent gets it as one line
@@ -45,7 +44,7 @@ func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 	h, refusal := headOf(message)
 	program := c.program
 	if opens(h.Method) || h.Method == "initialize" {
-		program = idOf(c.hello.Program)
+		program = statFileID(c.attachParams.Program)
 	}
 	s := c.server
 	s.mu.Lock()
@@ -55,7 +54,7 @@ func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 		c.refuse(nil, refusal)
 		return nil
 	}
-	if err := c.lookUp(textAt(paramsOf(message, h), "sessionId")); err != nil {
+	if err := c.resolveThread(textAt(paramsOf(message, h), "sessionId")); err != nil {
 		c.reply(h, jsonrpc.InternalError("thread_unknown", "Not done: "+err.Error()))
 		return nil
 	}
@@ -67,7 +66,7 @@ func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 	return nil
 }
 
-// headOf is whose message a text is, or why it is none.
+// headOf returns the head of a message, or the error if the text is not a message.
 func headOf(text []byte) (h jsonrpc.Head, refusal *jsonrpc.Error) {
 	if !utf8.Valid(text) || !json.Valid(text) {
 		return h, jsonrpc.NewError(jsonrpc.CodeParseError, "Parse error", "the message is not JSON in UTF-8; send one JSON object")
@@ -79,12 +78,12 @@ func headOf(text []byte) (h jsonrpc.Head, refusal *jsonrpc.Error) {
 	return h, nil
 }
 
-// receive takes a message, whose head is h.
+// receive handles a message whose head is h.
 func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	switch {
 	case c.gone:
-	case h.Method == HelloMethod && c.declared == nil:
-		c.greet(paramsOf(line, h))
+	case h.Method == AttachMethod && c.declared == nil:
+		c.attach(paramsOf(line, h))
 	case h.Method == "":
 		if q := c.server.questions[rawjson.Unquote(h.ID)]; q != nil {
 			c.sentTo = q.agent
@@ -97,26 +96,26 @@ func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	case h.Method == cancelRequest:
 		c.cancel(line, h)
 	default:
-		c.pass(line, h)
+		c.route(line, h)
 	}
 }
 
-// keptBeside is what a message takes that waits, besides its text.
-const keptBeside = 1 << 10
+// queueOverhead is how many bytes a queued message takes besides its text.
+const queueOverhead = 1 << 10
 
-// keeps reports whether a message of the client may wait here, one of any size at least. A client for which too much
-// waits is closed.
-func (c *Client) keeps(bytes int) bool {
-	if c.kept > 0 && c.kept+bytes+keptBeside > maxHeld {
+// mayQueue reports whether a message of the client may wait here; the first one may have any size. It disconnects a client for which too
+// much waits.
+func (c *Client) mayQueue(bytes int) bool {
+	if c.queuedBytes > 0 && c.queuedBytes+bytes+queueOverhead > maxHeld {
 		c.out.Close("it sent too much before it was answered")
 		return false
 	}
-	c.kept += bytes + keptBeside
+	c.queuedBytes += bytes + queueOverhead
 	return true
 }
 
-// Gone says that the connection has ended. What runs for the client goes on.
-func (c *Client) Gone() {
+// Disconnected records that the connection has ended. What runs for the client goes on.
+func (c *Client) Disconnected() {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	c.leave()
@@ -130,26 +129,26 @@ func (c *Client) leave() {
 	c.gone = true
 	delete(s.clients, c)
 	for _, open := range s.sessions {
-		open.detach(c)
+		open.unsubscribe(c)
 	}
-	s.loadsEnd(c)
+	s.expireLoads(c)
 	for _, q := range s.questions {
-		q.without(c)
+		q.removeClient(c)
 	}
-	if c.look != nil {
-		c.look.end()
+	if c.queryAgent != nil {
+		c.queryAgent.end()
 	}
 	if a := c.agent; a != nil {
 		a.clients = slices.DeleteFunc(a.clients, func(other *Client) bool { return other == c })
-		a.rest()
+		a.endIfUnused()
 	}
-	s.change()
+	s.notifyChange()
 }
 
-// called is what people see of the client.
-func (c *Client) called() string {
+// displayName returns the name of the client for users.
+func (c *Client) displayName() string {
 	name := cmp.Or(c.name, "a client without a name")
-	if c.hello.WatchOnly {
+	if c.attachParams.WatchOnly {
 		name += ", watching"
 	}
 	if c.options.From != "" {
@@ -158,17 +157,17 @@ func (c *Client) called() string {
 	return name
 }
 
-// shownName is the client to people who read a session.
+// shownName returns the name of the client for other clients of a session.
 func (c *Client) shownName() string { return visible.Line(cmp.Or(c.name, "another client")) }
 
-// send sends the client a message without a line's end, which nobody changes any more.
+// send sends the client a message without a line end. Nobody may change it afterwards.
 func (c *Client) send(message []byte) {
 	if !c.gone && message != nil {
 		c.out.Send(c.aliased(message))
 	}
 }
 
-// put sends the client a line of ours, unless it could not be encoded.
+// put sends the client a line of the server itself, unless it could not be encoded.
 func (c *Client) put(line []byte, err error) {
 	if err == nil {
 		c.send(line[:len(line)-1])
@@ -179,69 +178,69 @@ func (c *Client) notify(method string, params any) { c.put(jsonrpc.EncodeCall(ni
 
 func (c *Client) refuse(id []byte, e *jsonrpc.Error) { c.put(jsonrpc.EncodeError(id, e), nil) }
 
-// reply refuses a message, if somebody waits for an answer.
+// reply answers a request with an error; a notification gets no answer.
 func (c *Client) reply(h jsonrpc.Head, e *jsonrpc.Error) {
 	if h.IsRequest() {
 		c.refuse(h.ID, e)
 	}
 }
 
-// greet takes what a local client says of its agent.
-func (c *Client) greet(params []byte) {
+// attach handles the parameters by which a local client says how its agent is started.
+func (c *Client) attach(params []byte) {
 	if !c.options.Local {
-		c.server.Log.Warn("a client that is not local says how its agent is to be started, which is passed over", zap.String("from", c.options.From))
+		c.server.Log.Warn("ignored how a client that is not local wants its agent started", zap.String("from", c.options.From))
 		return
 	}
-	var h Hello
+	var h AttachParams
 	if err := json.Unmarshal(params, &h); err != nil || h.Program == "" {
-		c.server.Log.Warn("a greeting is passed over", zap.Error(err))
+		c.server.Log.Warn("ignored the parameters of a client", zap.Error(err))
 		return
 	}
-	c.hello = h
+	c.attachParams = h
 }
 
-// initialize notes what the client declares.
+// initialize records what the client declares.
 func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	params := protocol.Fields(paramsOf(line, h))
-	c.caps = c.server.Agent.Meet(params["clientCapabilities"], params["clientInfo"])
+	c.caps = c.server.Agent.ParseClient(params["clientCapabilities"], params["clientInfo"])
 	c.abilities = fmt.Sprintf("%s %+v", canonical(params["clientCapabilities"]), c.caps.ClientProfile)
 	c.name = cmp.Or(textAt(params["clientInfo"], "title"), textAt(params["clientInfo"], "name"))
 	if params == nil {
-		params = map[string]json.RawMessage{} // the agent says what is wrong with it
+		params = map[string]json.RawMessage{} // the agent reports what is wrong with it
 	}
 	params["clientCapabilities"] = protocol.ServerCapabilities(params["clientCapabilities"], c.caps.UpdatesInPromptsOnly())
-	c.declared, _ = json.Marshal(params) // what was decoded encodes
-	c.look = c.server.startAgent(c, true)
-	c.forward(c.look, line, h, nil).done = func(_ []byte, err error) {
+	c.declared, _ = json.Marshal(params) // decoded JSON can be encoded
+	c.queryAgent = c.server.startAgent(c, true)
+	c.forward(c.queryAgent, line, h, nil).done = func(_ []byte, err error) {
 		if err != nil {
 			c.declared = nil // it may try again
 		}
 	}
 }
 
-// forwardToLook has a request answered that is about no session which the client has open.
-func (c *Client) forwardToLook(line []byte, h jsonrpc.Head) {
+// forwardQuery forwards a request that is not about a session that the client has open.
+func (c *Client) forwardQuery(line []byte, h jsonrpc.Head) {
 	if h.ID == nil {
-		return // it has no effect
+		return // a notification has no effect
 	}
-	if c.look == nil || c.look.ending {
-		c.look = c.server.startAgent(c, true)
-		c.look.initialize(c)
+	if c.queryAgent == nil || c.queryAgent.ending {
+		c.queryAgent = c.server.startAgent(c, true)
+		c.queryAgent.initialize(c)
 	}
-	c.forward(c.look, line, h, nil)
+	c.forward(c.queryAgent, line, h, nil)
 }
 
-// opener is the agent in which the client opens sessions, but for one: one for clients that are alike.
-func (c *Client) opener(but *agent) *agent {
+// sessionAgent returns the agent that the client opens sessions in; other than but, which may be nil. Clients of the same kind share one.
+func (c *Client) sessionAgent(but *agent) *agent {
 	if c.agent != nil && c.agent != but && !c.agent.ending && c.agent.program == c.program {
 		return c.agent
 	}
 	if before := c.agent; before != nil {
 		before.clients = slices.DeleteFunc(before.clients, func(other *Client) bool { return other == c })
-		before.rest()
+		before.endIfUnused()
 	}
 	for a := range c.server.agents {
-		if a != but && !a.looks && !a.ending && a.isLike(c.kind) {
+		if a != but && !a.queryOnly && !a.ending && a.isLike(c.agentKind) {
 			c.agent = a
 			a.clients = append(a.clients, c)
 			return a
@@ -252,17 +251,17 @@ func (c *Client) opener(but *agent) *agent {
 	return c.agent
 }
 
-// initialize makes what a client declares known to the agent.
+// initialize declares the client to the agent.
 func (a *agent) initialize(c *Client) {
 	a.ask("initialize", c.declared, func(_ []byte, err error) {
 		if err != nil && !a.ending {
-			a.server.Log.Warn("an agent takes no clients", zap.Error(err))
+			a.server.Log.Warn("an agent refused to initialize", zap.Error(err))
 			a.end()
 		}
 	})
 }
 
-// cancel passes on that the client wants no answer any more.
+// cancel passes on that the client has cancelled a request.
 func (c *Client) cancel(line []byte, h jsonrpc.Head) {
 	key := jsonrpc.IDKey(rawjson.Field(paramsOf(line, h), "requestId"))
 	for a := range c.server.agents {
@@ -275,58 +274,58 @@ func (c *Client) cancel(line []byte, h jsonrpc.Head) {
 	}
 }
 
-// pass gives a request or a notification to the agent that has its session for this client. What is about a session that the client has not
-// opened is answered as by an agent in which it is not open.
-func (c *Client) pass(line []byte, h jsonrpc.Head) {
+// route passes a request or notification to the agent that has its session open for this client. A message about a session that the client
+// has not opened is answered as an agent answers that does not have it open.
+func (c *Client) route(line []byte, h jsonrpc.Head) {
 	id := textAt(paramsOf(line, h), "sessionId")
 	open := c.find(id)
 	reopens := h.Method == "session/load" || h.Method == "session/resume"
 	leaves := h.Method == "session/close"
 	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && h.Method != "session/list" && h.Method != "initialize")
 	switch {
-	case c.hello.WatchOnly && !reopens && !leaves && h.Method != "session/list":
+	case c.attachParams.WatchOnly && !reopens && !leaves && h.Method != "session/list":
 		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not done", "this client only watches"))
-	case needsAgent && (c.hello.Joins || c.hello.WatchOnly):
+	case needsAgent && (c.attachParams.Joins || c.attachParams.WatchOnly):
 		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
-	case needsAgent && open != nil && open.worksForOthers(c): // a fork: the agent that has it does not copy a session that works
-		c.forward(c.opener(open.agent), line, h, nil)
+	case needsAgent && open != nil && open.worksForOthers(c): // a fork: the agent that has the session does not copy one that works
+		c.forward(c.sessionAgent(open.agent), line, h, nil)
 	case needsAgent:
-		c.forward(c.opener(nil), line, h, nil)
-	case open == nil && c.agent != nil && !c.agent.ending && h.Method != "session/delete": // it may know its sessions by more ids
+		c.forward(c.sessionAgent(nil), line, h, nil)
+	case open == nil && c.agent != nil && !c.agent.ending && h.Method != "session/delete": // it may know its sessions by other IDs, too
 		c.forward(c.agent, line, h, nil)
 	case open == nil:
-		c.forwardToLook(line, h)
+		c.forwardQuery(line, h)
 	case reopens && h.ID != nil:
 		c.reopen(open, line, h)
-	case open.loader == c, open.changing && open.watcher(c) == nil:
-		open.later = append(open.later, c.later(line)) // as behind its load
+	case open.loader == c, open.changing && open.subscriber(c) == nil:
+		open.later = append(open.later, c.deferred(line)) // as if behind the load
 	case h.Method == "session/delete" && h.ID != nil:
-		c.remove(open, line, h)
-	case open.watcher(c) == nil && h.Method != "session/set_title": // which an agent does not do for a session of another's
-		c.forwardToLook(line, h)
-	case h.Method == "session/prompt" && h.ID != nil && open.promptLater(c, line):
-	case leaves && len(open.watchers) > 1 && h.ID != nil:
-		open.detach(c)
+		c.deleteSession(open, line, h)
+	case open.subscriber(c) == nil && h.Method != "session/set_title": // which an agent refuses for a session that it does not have open
+		c.forwardQuery(line, h)
+	case h.Method == "session/prompt" && h.ID != nil && open.deferPrompt(c, line):
+	case leaves && len(open.subscribers) > 1 && h.ID != nil:
+		open.unsubscribe(c)
 		c.put(jsonrpc.EncodeResult(h.ID, struct{}{}))
 	default:
 		open.used = open.used || !leaves
-		open.changing = open.changing || leaves && h.ID != nil // who opens it waits until it is closed
+		open.changing = open.changing || leaves && h.ID != nil // whoever opens it waits until it is closed
 		c.forward(open.agent, line, h, open)
 	}
 }
 
-// remove has the session's agent delete it, unless another window has it, or something runs in it that no window shows.
-func (c *Client) remove(open *session, line []byte, h jsonrpc.Head) {
+// deleteSession deletes a session through its agent, unless another client has it open or something runs in it unseen.
+func (c *Client) deleteSession(open *session, line []byte, h jsonrpc.Head) {
 	refuse := func(why string) {
 		c.refuse(h.ID, jsonrpc.InternalError("delete_failed", "The session could not be deleted: "+why))
 	}
-	switch own := open.watcher(c) != nil; {
-	case own && len(open.watchers) == 1:
+	switch own := open.subscriber(c) != nil; {
+	case own && len(open.subscribers) == 1:
 		c.forward(open.agent, line, h, open)
-	case len(open.watchers) > 0 || open.loader != nil:
+	case len(open.subscribers) > 0 || open.loader != nil:
 		refuse("deleting session " + open.id + ": it is open in another window or program of yours; close it there first")
 	case open.agent.ending:
-		open.later = append(open.later, c.later(line))
+		open.later = append(open.later, c.deferred(line))
 	case open.working:
 		refuse("deleting session " + open.id + ": something runs in it, which no window shows; open the session and stop that, or end it where the server runs: " + c.server.Command("stop", open.id))
 	default:
@@ -334,49 +333,49 @@ func (c *Client) remove(open *session, line []byte, h jsonrpc.Head) {
 	}
 }
 
-// later keeps a message, to be taken once more by what it returns.
-func (c *Client) later(line []byte) func() {
-	if !c.keeps(len(line)) {
+// deferred keeps a message and returns a function that handles it again.
+func (c *Client) deferred(line []byte) func() {
+	if !c.mayQueue(len(line)) {
 		return func() {}
 	}
 	line = bytes.Clone(line)
 	h, _ := jsonrpc.ReadHead(line)
 	return func() {
-		c.kept -= len(line) + keptBeside
+		c.queuedBytes -= len(line) + queueOverhead
 		c.receive(line, h)
 	}
 }
 
-// reopen loads or resumes a session that is open already: the client joins it in the agent that has it. That loads it anew where the
-// session rests and the client wants it in another directory or with more servers; or nobody else has it, and no server is given up for it: the
-// conversation may have been rewound, or gone on in another program.
+// reopen loads or resumes a session that is open already: the client joins it in the agent that has it. The agent loads the session again
+// if it is idle and the client wants another directory or more servers; or if no other client has it and no server would be lost, since the
+// conversation may have been rewound, or continued in another program.
 func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
-	wants := wantsOf(paramsOf(line, h))
-	alone := len(open.watchers) == 0 || len(open.watchers) == 1 && open.watcher(c) != nil
-	moves, lacks := open.wants.differs(wants)
+	wants := parseOpenParams(paramsOf(line, h))
+	alone := len(open.subscribers) == 0 || len(open.subscribers) == 1 && open.subscriber(c) != nil
+	moves, lacks := open.params.compare(wants)
 	note := ""
 	if lacks != nil {
-		note = "\n\nThe turn that runs here does not have " + theServers(lacks, markdown.Code) + " of this window. Load the session again when it has ended.\n\n"
+		note = "\n\nThe turn that runs here does not have " + serverNames(lacks, markdown.Code) + " of this window. Load the session again when it has ended.\n\n"
 	}
-	refusal, differs := c.differs(open)
+	refusal, differs := c.compareAgents(open)
 	switch {
 	case open.changing, open.loader != nil, open.agent.ending:
-		open.later = append(open.later, c.later(line))
+		open.later = append(open.later, c.deferred(line))
 	case refusal != nil:
 		c.refuse(h.ID, refusal)
-	case c.hello.WatchOnly, c.hello.Joins:
+	case c.attachParams.WatchOnly, c.attachParams.Joins:
 		open.join(c, line, h, "")
 	case open.working && (moves || lacks != nil && !alone):
-		c.refuse(h.ID, open.cannot(wants, moves, lacks))
-	case !open.working && (moves || lacks != nil || alone && (open.watcher(c) != nil || wants.sameServers(open.wants))):
+		c.refuse(h.ID, open.reopenError(wants, moves, lacks))
+	case !open.working && (moves || lacks != nil || alone && (open.subscriber(c) != nil || wants.sameServers(open.params))):
 		c.forward(open.agent, line, h, open).note = differs
 	default:
-		open.join(c, line, h, differs+note)
+		open.joinWithValues(c, line, h, differs+note)
 	}
 }
 
-// forward passes a message on to an agent. Of a request, which is the call, the answer comes back.
-func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *call {
+// forward passes a message on to an agent. For a request it returns the pending call.
+func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *pendingCall {
 	named := textAt(paramsOf(line, h), "sessionId")
 	if open != nil && named != open.id {
 		line = withSession(line, h, open.id)
@@ -388,7 +387,7 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *
 		return nil
 	}
 	id, params := c.server.newID(), paramsOf(line, h)
-	asked := &call{id: bytes.Clone(h.ID), method: h.Method, client: c, session: open}
+	asked := &pendingCall{id: bytes.Clone(h.ID), method: h.Method, client: c, session: open}
 	if a.ending {
 		c.refuse(h.ID, agentEnded("it was ended"))
 		return asked
@@ -396,28 +395,28 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *
 	a.calls[id] = asked
 	switch h.Method {
 	case "session/new", "session/fork":
-		asked.wants = wantsOf(params)
+		asked.params = parseOpenParams(params)
 	case "session/load", "session/resume":
-		asked.wants = wantsOf(params)
+		asked.params = parseOpenParams(params)
 		if open == nil {
-			asked.session = c.server.newSession(named, a, asked.wants)
+			asked.session = c.server.newSession(named, a, asked.params)
 			asked.session.changing = true
 			asked.session.partial = h.Method == "session/resume"
 		} else if h.Method == "session/load" {
-			open.beginAnew()
+			open.resetJournal()
 		}
 		asked.session.loader = c
-		asked.before = c.know(asked.session, named)
+		asked.previousID = c.setAlias(asked.session, named)
 	case "session/delete":
 		asked.deletes = textAt(params, "sessionId")
 	case "session/prompt":
 		if open != nil {
-			open.handOver(c) // the window that is typed in has them
+			open.assignFiles(c) // they go to the client whose user types
 			open.promptBegan(c, params)
 		}
 	case protocol.SteeringMethod:
 		if open != nil {
-			open.handOver(c)
+			open.assignFiles(c)
 			asked.prompt = bytes.Clone(params)
 		}
 	}
@@ -425,7 +424,7 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *
 	return asked
 }
 
-// paramsOf are the params of a message, nil for none. They are a part of its line.
+// paramsOf returns the params of a message, nil if it has none. They alias its line.
 func paramsOf(line []byte, h jsonrpc.Head) []byte {
 	if h.Params == 0 {
 		return nil
@@ -433,13 +432,13 @@ func paramsOf(line []byte, h jsonrpc.Head) []byte {
 	return value(line[h.Params:])
 }
 
-// value is the JSON value with which raw begins.
+// value returns the JSON value that raw begins with.
 func value(raw []byte) []byte { return raw[:rawjson.SkipValue(raw, 0)] }
 
-// textAt is a text in an object, "" for none.
+// textAt returns a text field of an object, "" if it is absent.
 func textAt(object []byte, name string) string { return rawjson.Unquote(rawjson.Field(object, name)) }
 
-// agentEnded is the error of what an agent left unanswered.
+// agentEnded is the error of a request that an agent left unanswered.
 func agentEnded(how string) *jsonrpc.Error {
 	return jsonrpc.InternalError("agent_ended", fmt.Sprintf("The agent of this session has ended (%s). Open the session again to go on.", how))
 }

@@ -13,11 +13,10 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// maxFile is the largest file that is read in the place of an editor, in bytes.
+// maxFile is the largest file that is read in place of an editor, in bytes.
 const maxFile = 64 << 20
 
-// fromDisk answers a request for a file while no editor is there: then what lies on the disk is what
-// there is.
+// fromDisk answers a request for a file while no editor is connected: the file on the disk is all there is then.
 func (q *question) fromDisk() {
 	var p struct {
 		Path, Content string
@@ -51,7 +50,7 @@ func (q *question) fromDisk() {
 	}
 }
 
-// codeNotFound is the code of what is not there (ACP v1, errors).
+// codeNotFound is the code of a missing resource (ACP v1, errors).
 const codeNotFound = -32002
 
 func readLines(path string, line, limit *int) (string, error) {
@@ -75,7 +74,7 @@ func readLines(path string, line, limit *int) (string, error) {
 	return strings.Join(lines[begin:end], ""), nil
 }
 
-// writeText writes a file whole, or not at all. A link stays one, and a file keeps who may read it.
+// writeText writes a file atomically. A symbolic link stays one, and a file keeps its permissions.
 func writeText(path, text string) error {
 	mode := fs.FileMode(0o644)
 	if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -6,10 +6,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Files and forms are those of the client in which the last prompt was sent, if it has them; a
-// program that decides by itself does not take them from a person.
+// Files and forms go to the client that sent the last prompt, if it supports them; a program that decides by itself does not take them from
+// a person.
 func TestFilesFollowThePrompt(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		clients := map[string]*fakeClient{}
 		var a *fakeAgent
 		for _, name := range []string{"zed", "agent-shell", "without files", "acpx"} {
@@ -57,17 +57,17 @@ func TestFilesFollowThePrompt(t *testing.T) {
 			require.Equal(t, step.has, asked(), "after a prompt of %s", step.prompts)
 		}
 		require.Contains(t, h.Status().Sessions[0].Clients[0], "agent-shell", "ps shows it first")
-		clients["agent-shell"].Gone()
+		clients["agent-shell"].Disconnected()
 		clients["zed"].take()
 		require.Equal(t, "zed", asked())
 	})
 }
 
-// A client whose fs methods are not known to be safe is not asked in place of one whose methods are; where the agent of such
-// a client asks for files, as with --files editor, every client is.
+// A client whose fs methods are not known to be safe is not asked instead of one whose methods are; if the agent of such a client asks for
+// files, as with --files editor, every client is.
 func TestFilesOfAnUnknownClientThatJoins(t *testing.T) {
 	for first, follows := range map[string]bool{"zed": false, "somebody new": true} {
-		inHouse(t, func(t *testing.T, h *house) {
+		withServer(t, func(t *testing.T, h *testServer) {
 			own, a := h.client(first, everything)
 			own.opens(a, "s1")
 			joined, _ := h.client("somebody else", everything)

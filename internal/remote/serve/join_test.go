@@ -11,12 +11,12 @@ import (
 	"droid-acp/internal/acp/protocol"
 )
 
-// asks asks for permission by the rest of a request's params.
+// asks requests a permission with the remaining params.
 func (a *fakeAgent) asks(session, rest string) {
 	a.say(`{"jsonrpc":"2.0","id":77,"method":"session/request_permission","params":{"sessionId":%q,%s}}`, session, rest)
 }
 
-// last is the last message that the client heard, and forgets all.
+// last returns the client's last message, and discards the others.
 func (c *fakeClient) last() (m message) {
 	c.t.Helper()
 	c.mu.Lock()
@@ -27,9 +27,9 @@ func (c *fakeClient) last() (m message) {
 	return m
 }
 
-// What the agent does not ask any more is over, also for a client that says nothing to that.
+// A question that the agent cancels is closed, even if a client does not answer the cancel.
 func TestQuestionIsTakenBack(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		prompt := c.prompts(a, "s1", "go")
@@ -47,15 +47,15 @@ func TestQuestionIsTakenBack(t *testing.T) {
 	})
 }
 
-// A client that drops what it is told outside its own prompts gets that with its next prompt, and is
-// asked then; when it loads a session that runs, it is told so.
-func TestClientThatHearsInItsPrompts(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+// A client that drops updates outside its own prompts gets them, and open questions, with its next prompt; if it loads a working session,
+// it gets a notice.
+func TestClientIgnoringUpdatesOutsidePrompt(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		prompt := one.prompts(a, "s1", "go")
 		a.chunk("s1", "one")
-		one.Gone()
+		one.Disconnected()
 		two, _ := h.client("CodeCompanion.nvim", "{}")
 		two.load("s1")
 		got := two.take()
@@ -68,12 +68,12 @@ func TestClientThatHearsInItsPrompts(t *testing.T) {
 		a.say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"session_info_update","title":"T"}}}`)
 		a.asksPermission("s1")
 		require.Equal(t, []string{"session_info_update null"}, two.take(), "which it takes at any time")
-		require.Equal(t, Asks, h.Status().Sessions[0].State)
+		require.Equal(t, Asking, h.Status().Sessions[0].State)
 
 		beside, _ := h.client("CodeCompanion.nvim", "{}")
 		beside.load("s1")
 		require.Contains(t, strings.Join(beside.take(), "\n"), "**A turn still runs here, and asks:** `make`. This client")
-		beside.Gone()
+		beside.Disconnected()
 		more := two.prompts(a, "s1", "more")
 		got = two.take()
 		require.Len(t, got, 2)
@@ -100,9 +100,9 @@ func TestClientThatHearsInItsPrompts(t *testing.T) {
 	})
 }
 
-// Its agent is told that the server sees to that: it does not keep from other clients what that one would drop.
-func TestAgentOfAClientThatHearsInItsPrompts(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+// The agent of such a client is informed that the server handles this: it does not withhold updates from other clients.
+func TestAgentOfClientIgnoringUpdatesOutsidePrompt(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		for name, drops := range map[string]bool{"CodeCompanion.nvim": true, "vscode-acp-client": true, "Zed": false} {
 			c := &fakeClient{t: h.t}
 			c.Client = h.Join(c, ClientOptions{Local: true, From: "socket"})
@@ -124,9 +124,9 @@ func TestAgentOfAClientThatHearsInItsPrompts(t *testing.T) {
 	})
 }
 
-// The prompts of such a client keep their order while it is told what it missed.
-func TestPromptsWaitForWhatWasMissed(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+// The prompts of such a client keep their order while missed updates are replayed.
+func TestPromptsWaitForMissedUpdates(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		two, _ := h.client("CodeCompanion.nvim", "{}")
@@ -144,9 +144,9 @@ func TestPromptsWaitForWhatWasMissed(t *testing.T) {
 	})
 }
 
-// A client that takes another's prompt for an error is told it as a message.
+// A client that treats another client's prompt as an error gets it as a message.
 func TestPromptOfAnotherClient(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		two, _ := h.client("agent-shell", "{}")
@@ -171,9 +171,9 @@ func TestPromptOfAnotherClient(t *testing.T) {
 	})
 }
 
-// Who resumes a session in which a turn runs is told that turn, and nothing before it.
+// A client that resumes a working session gets the running turn, and nothing before it.
 func TestRunningTurnIsResumed(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		first := one.prompts(a, "s1", "first")
@@ -181,7 +181,7 @@ func TestRunningTurnIsResumed(t *testing.T) {
 		a.answer(first, `{"stopReason":"end_turn"}`)
 		second := one.prompts(a, "s1", "second")
 		a.chunk("s1", "one")
-		one.Gone()
+		one.Disconnected()
 		a.chunk("s1", "two")
 		a.asksPermission("s1")
 		two, _ := h.client("Zed", everything)
@@ -205,16 +205,16 @@ func TestRunningTurnIsResumed(t *testing.T) {
 	})
 }
 
-// Who acts on the kind of an option, and shows the title alone, gets the content as a message, and no two
-// options of a kind that allows something; of those that refuse the first.
+// A client that acts on an option's kind, and shows titles only, gets the content as a message, no two options of a kind that allows
+// something, and the first of those that refuse.
 func TestQuestionOfAnotherClientsAgent(t *testing.T) {
 	const rest = `"toolCall":{"toolCallId":"t","title":"Edit a.txt","content":[{"type":"content","content":{"type":"text","text":"Risk: low"}},{"type":"diff","path":"/w/a.txt","oldText":"one\n","newText":"two\n"}]},` +
 		`"options":[{"optionId":"o","kind":"allow_once","name":"Yes"},{"optionId":"l","kind":"allow_always","name":"Low"},{"optionId":"h","kind":"allow_always","name":"High"},` +
 		`{"optionId":"n","kind":"reject_once","name":"No"},{"optionId":"m","kind":"reject_once","name":"Never"}]`
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
-		two, own := h.client("avante-like", "{}") // known by nothing but its name
+		two, own := h.client("avante-like", "{}") // known only by its name
 		two.load("s1")
 		by, _ := h.client("Agentic.nvim", "{}")
 		by.load("s1")
@@ -248,11 +248,11 @@ func TestQuestionOfAnotherClientsAgent(t *testing.T) {
 	})
 }
 
-// What only who reads the names may choose is not offered to a client of which nobody knows whether it shows them.
-func TestQuestionForWhoReadsNames(t *testing.T) {
+// Options that only their names distinguish are not offered to a client that may not show names.
+func TestQuestionDistinguishedByNamesOnly(t *testing.T) {
 	const rest = `"toolCall":{"toolCallId":"trust-1","title":"Trust this project?","_meta":{"droid-acp":{"namesOnly":true}}},` +
 		`"options":[{"optionId":"n","kind":"allow_once","name":"Not now"},{"optionId":"y","kind":"allow_once","name":"Trust"},{"optionId":"c","kind":"reject_once","name":"Cancel"}]`
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("zed", everything)
 		one.opens(a, "s1")
 		for name, want := range map[string]string{"agent-shell": "nyc", "droid-acp attach": "nyc", "JetBrains.IDEA": "c", "CodeCompanion.nvim": "c"} {
@@ -270,7 +270,7 @@ func TestQuestionForWhoReadsNames(t *testing.T) {
 			a.say(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":77}}`)
 			a.next()
 			a.answer(prompt, `{"stopReason":"end_turn"}`)
-			two.Gone()
+			two.Disconnected()
 		}
 	})
 }

@@ -14,20 +14,18 @@ import (
 	"droid-acp/internal/remote/relay"
 )
 
-// journalSize is how many bytes of what a session was told are kept. What is older goes first, half of
-// it at a time.
+// journalSize is how many bytes of a session's messages are kept. The oldest are removed first, half of the journal at a time.
 const journalSize = 64 << 20
 
-// journal keeps what a session was told, message by message, so that who joins it is told the same. Who
-// writes never waits for the disk.
+// journal keeps the messages of a session, so that a client that joins gets the same ones. Writers never wait for the disk.
 type journal struct {
 	out  *jsonrpc.Outbox
 	file *journalFile
-	put  int64 // bytes so far, on the disk or on their way there
-	max  int   // bytes that may be on their way
+	put  int64 // bytes so far, on the disk or queued
+	max  int   // bytes that may be queued
 }
 
-// newJournal begins a journal in two files whose names begin with path.
+// newJournal starts a journal in two files whose names begin with path.
 func newJournal(path string, size int64) *journal {
 	file := &journalFile{path: path, half: size / 2}
 	file.grown = sync.NewCond(&file.mu)
@@ -36,43 +34,42 @@ func newJournal(path string, size int64) *journal {
 	return j
 }
 
-// write adds a line, which is the journal's from now on.
+// write adds a line, which the journal owns from now on.
 func (j *journal) write(line []byte) {
 	if j.out.Size() > j.max {
 		j.file.fail(errLate)
 		j.out.Abort()
 	}
-	if _, err := j.out.Put(line); err == nil { // else read says what is wrong
+	if _, err := j.out.Put(line); err == nil { // otherwise read reports the error
 		j.put += int64(len(line))
 	}
 }
 
-// close ends the journal, once all of it is written. Its files stay.
+// close ends the journal once everything is written. Its files stay.
 func (j *journal) close() {
 	j.out.Close()
 	<-j.out.Done()
 	j.file.close()
 }
 
-// remove ends the journal, and removes its files. It waits for a write that is under way.
+// remove ends the journal and removes its files. It waits for a write in progress.
 func (j *journal) remove() {
 	j.out.Abort()
 	<-j.out.Done()
 	j.file.remove()
 }
 
-// journalFile is a journal on the disk: a file with what is new, and one with what is older. One goroutine
-// writes it.
+// journalFile is a journal on the disk: a file of new lines, and a file of older ones. One goroutine writes it.
 type journalFile struct {
 	path string
-	half int64    // bytes of one of them
-	file *os.File // the writer's; nil before the first line
+	half int64    // size of one of them, in bytes
+	file *os.File // used by the writer; nil until the first line
 
-	mu      sync.Mutex // nobody who has it waits for the disk
+	mu      sync.Mutex // its holders never wait for the disk
 	grown   *sync.Cond
-	begin   int64 // what came before the first byte of file
-	oldest  int64 // what came before the first byte that is left
-	end     int64 // all that was written
+	begin   int64 // offset of the first byte of file
+	oldest  int64 // offset of the first byte that is still kept
+	end     int64 // offset behind the last byte written
 	failed  error
 	removed bool
 }
@@ -112,7 +109,7 @@ func (f *journalFile) write(lines []byte) (int, error) {
 	return n, err
 }
 
-// fail says why nothing more is kept.
+// fail records why nothing more is kept.
 func (f *journalFile) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,7 +123,7 @@ const oldSuffix = ".old"
 
 func (f *journalFile) old() string { return f.path + oldSuffix }
 
-// close has nothing more read of the journal. Nothing is written any more.
+// close ends all reads of the journal, which is written no more.
 func (f *journalFile) close() {
 	f.mu.Lock()
 	f.removed = true
@@ -140,18 +137,18 @@ func (f *journalFile) close() {
 // remove removes the files.
 func (f *journalFile) remove() {
 	f.close()
-	_ = os.Remove(f.path) // it may not be there
+	_ = os.Remove(f.path) // it may not exist
 	_ = os.Remove(f.old())
 }
 
-// journalTime is how long a reader waits for lines that are on their way to the disk.
+// journalTime is how long a reader waits for lines that are queued for the disk.
 const journalTime = 10 * time.Second
 
-// errLate is the error of a disk that does not take what is to be read.
+// errLate is the error of a disk that does not store the lines to be read in time.
 var errLate = errors.New("the disk does not take it in time")
 
-// read hands over the lines from one byte to another, each without its end and with memory of its own.
-// Before these it says how many bytes of them are no longer there, if some are; they are the oldest.
+// read passes the lines between two offsets to line, each without its end and in memory of its own. If the oldest of them were removed, it
+// first calls lost with their size.
 func (f *journalFile) read(from, end int64, lost func(bytes int64), line func([]byte)) error {
 	files, begin, err := f.open(end)
 	if err != nil {
@@ -184,8 +181,7 @@ func (f *journalFile) read(from, end int64, lost func(bytes int64), line func([]
 	return nil
 }
 
-// open opens what is needed to read up to end, once that is written. While it does, the older half may be
-// replaced: then it begins again.
+// open opens the files needed to read up to end, once that is written. If the older half is replaced during that, it starts over.
 func (f *journalFile) open(end int64) (files []*os.File, begin int64, err error) {
 	if err := f.await(end); err != nil {
 		return nil, 0, err
@@ -204,7 +200,7 @@ func (f *journalFile) open(end int64) (files []*os.File, begin int64, err error)
 	}
 }
 
-// maxOpens is how often the files are opened while they change.
+// maxOpens is how often the files are opened if they change.
 const maxOpens = 100
 
 func (f *journalFile) halves() (oldest, newest int64) {
@@ -213,7 +209,7 @@ func (f *journalFile) halves() (oldest, newest int64) {
 	return f.oldest, f.begin
 }
 
-// await returns when the first end bytes are written.
+// await waits until the first end bytes are written.
 func (f *journalFile) await(end int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -239,7 +235,7 @@ func (f *journalFile) await(end int64) error {
 	return nil
 }
 
-// openAll opens the files of a journal, of which none is there before the first line.
+// openAll opens the files of a journal; none exists before the first line.
 func openAll(paths []string) (files []*os.File, err error) {
 	for _, path := range paths {
 		file, err := os.Open(path)
@@ -256,6 +252,6 @@ func openAll(paths []string) (files []*os.File, err error) {
 
 func closeAll(files []*os.File) {
 	for _, file := range files {
-		_ = file.Close() // it was read
+		_ = file.Close() // it was only read
 	}
 }

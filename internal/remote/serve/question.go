@@ -14,18 +14,18 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// question is a request of an agent, to its client or to all who may answer it.
+// question is a request of an agent, to its client or to all clients that may answer it.
 type question struct {
-	id      string // that clients get
+	id      string // as sent to clients
 	agent   *agent
 	agentID []byte
-	session *session // nil for none
-	client  *Client  // whom it asks where there is none; nil when that is gone
+	session *session // nil if it is not about one
+	client  *Client  // the client that is asked if there is no session; nil once that has disconnected
 	method  string
 	line    []byte // with id
 	params  []byte
-	to      []*Client   // who has it
-	timer   *time.Timer // while nobody has it who could answer
+	to      []*Client   // the clients that have it
+	timer   *time.Timer // runs while no client that could answer has it
 	disk    bool        // it is being answered from the disk
 }
 
@@ -36,48 +36,48 @@ const (
 	writeFile     = "fs/write_text_file"
 )
 
-// asks takes a request of the agent.
-func (a *agent) asks(line []byte, h jsonrpc.Head) {
+// handleRequest handles a request of the agent.
+func (a *agent) handleRequest(line []byte, h jsonrpc.Head) {
 	s := a.server
 	q := &question{id: "s" + s.newID(), agent: a, agentID: bytes.Clone(h.ID), method: h.Method}
-	q.is(h.WithID(line, `"`+q.id+`"`))
+	q.setLine(h.WithID(line, `"`+q.id+`"`))
 	if about := a.calls[string(rawjson.Field(q.params, "requestId"))]; about != nil && about.id != nil {
-		q.is(q.with("requestId", about.id)) // the client knows its request by its own id
+		q.setLine(q.withParam("requestId", about.id)) // the client knows its request by its own ID
 		q.client = about.client
 	} else if len(a.clients) > 0 {
 		q.client = a.clients[0]
 	}
-	if open := s.sessions[textAt(q.params, "sessionId")]; open != nil && open.agent == a {
+	if open, _ := a.sessionOf(textAt(q.params, "sessionId")); open != nil {
 		q.session = open
-		open.asked = append(open.asked, q)
+		open.questions = append(open.questions, q)
 	}
 	s.questions[q.id] = q
 	q.offer()
 }
 
-// with is the question's line with another value for a member of its params.
-func (q *question) with(member string, value json.RawMessage) []byte {
+// withParam returns the question's line with another value of a member of its params.
+func (q *question) withParam(member string, value json.RawMessage) []byte {
 	params := protocol.Fields(q.params)
 	params[member] = value
 	id, _ := json.Marshal(q.id)
 	line, err := jsonrpc.EncodeCall(id, q.method, params)
 	if err != nil {
-		return q.line // it was read from JSON, so it encodes
+		return q.line // it was decoded from JSON, so it can be encoded
 	}
 	return line[:len(line)-1]
 }
 
-// is notes the question's line.
-func (q *question) is(line []byte) {
+// setLine sets the question's line.
+func (q *question) setLine(line []byte) {
 	q.line = line
 	h, _ := jsonrpc.ReadHead(line)
 	q.params = paramsOf(line, h)
 }
 
-// forPeople reports whether a person is to answer it.
+// forPeople reports whether a person is asked.
 func (q *question) forPeople() bool { return q.method == askPermission || q.method == askForm }
 
-// title is what it asks, in short.
+// title summarizes the question.
 func (q *question) title() string {
 	if q.method == askPermission {
 		return textAt(rawjson.Field(q.params, "toolCall"), "title")
@@ -85,7 +85,7 @@ func (q *question) title() string {
 	return textAt(q.params, "message")
 }
 
-// audience are those who may answer it now.
+// audience returns the clients that may answer it now.
 func (q *question) audience() (to []*Client) {
 	if q.session == nil {
 		if q.client == nil || q.client.gone {
@@ -93,14 +93,14 @@ func (q *question) audience() (to []*Client) {
 		}
 		return []*Client{q.client}
 	}
-	for _, w := range q.session.watchers {
-		if c := w.client; !w.joining && !c.hello.WatchOnly && q.mayAnswer(c) && (w.hears() || !q.forPeople()) {
+	for _, w := range q.session.subscribers {
+		if c := w.client; !w.replaying && !c.attachParams.WatchOnly && q.mayAnswer(c) && (w.receptive() || !q.forPeople()) {
 			to = append(to, c)
 		}
 	}
 	switch {
 	case q.method != askPermission:
-		return to[:min(len(to), 1)] // files, forms and terminals are one client's
+		return to[:min(len(to), 1)] // files, forms and terminals go to one client
 	case slices.ContainsFunc(to, func(c *Client) bool { return !c.caps.AnswersByPolicy }):
 		to = slices.DeleteFunc(to, func(c *Client) bool { return c.caps.AnswersByPolicy })
 	}
@@ -112,7 +112,7 @@ func (q *question) mayAnswer(c *Client) bool {
 	case askPermission:
 		return true
 	case readFile, writeFile:
-		return c.caps.Files && (c.caps.SafeFiles || !q.agent.caps.SafeFiles) // an agent of an unsafe client asks only if its user wants that
+		return c.caps.Files && (c.caps.SafeFiles || !q.agent.caps.SafeFiles) // the agent of a client with unsafe files asks only if its user wants that
 	case askForm:
 		if textAt(q.params, "mode") == "url" {
 			return c.caps.URLs
@@ -122,13 +122,13 @@ func (q *question) mayAnswer(c *Client) bool {
 	return c.abilities == q.agent.abilities
 }
 
-// offer sends it to those who may answer it and do not have it. Without any a person is waited for, files
-// are read and written here, and all else is refused.
+// offer sends it to the clients that may answer it and do not have it. If there are none, a question for a person waits, files are read and
+// written here, and anything else is refused.
 func (q *question) offer() {
 	for _, c := range q.audience() {
 		if !slices.Contains(q.to, c) && (q.method == askPermission || len(q.to) == 0) {
 			q.to = append(q.to, c)
-			q.put(c)
+			q.offerTo(c)
 		}
 	}
 	some := len(q.to) > 0
@@ -151,7 +151,7 @@ func (q *question) offer() {
 	}
 }
 
-// wait gives it up after a while in which nobody came who could answer it.
+// wait gives it up if no client that could answer it connects in time.
 func (q *question) wait() {
 	s := q.agent.server
 	var timer *time.Timer
@@ -159,14 +159,14 @@ func (q *question) wait() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if q.timer == timer && s.questions[q.id] == q {
-			q.session.say("\n\nRefused, since nobody was there for "+duration(s.AnswerFor)+" who could answer it: "+markdown.Code(visible.Line(q.title()))+"\n\n", nil)
+			q.session.broadcastText("\n\nRefused, since nobody was there for "+duration(s.AnswerFor)+" who could answer it: "+markdown.Code(visible.Line(q.title()))+"\n\n", nil)
 			q.giveUp()
 		}
 	})
 	q.timer = timer
 }
 
-// duration is a time without the parts that are nothing: "1h", not "1h0m0s".
+// duration formats a time without its zero units: "1h", not "1h0m0s".
 func duration(d time.Duration) string {
 	text := d.String()
 	for _, none := range []string{"m0s", "h0m"} {
@@ -177,7 +177,7 @@ func duration(d time.Duration) string {
 	return text
 }
 
-// giveUp answers it as one who does not want to decide.
+// giveUp answers it as a user who cancels.
 func (q *question) giveUp() {
 	switch q.method {
 	case askPermission:
@@ -189,7 +189,7 @@ func (q *question) giveUp() {
 	}
 }
 
-// settle answers it in the place of a client.
+// settle answers it in place of a client.
 func (q *question) settle(result any) {
 	if line, err := jsonrpc.EncodeResult(q.agentID, result); err == nil {
 		q.agent.put(line)
@@ -202,7 +202,7 @@ func (q *question) refuse(code int, text string) {
 	q.withdraw(nil)
 }
 
-// answer takes a client's answer. The first counts; an error does not while others may answer.
+// answer handles a client's answer. The first one counts; an error counts only if no other client may answer.
 func (q *question) answer(c *Client, line []byte, h jsonrpc.Head) {
 	if !slices.Contains(q.to, c) {
 		return
@@ -213,20 +213,20 @@ func (q *question) answer(c *Client, line []byte, h jsonrpc.Head) {
 	}
 	q.agent.put(append(h.WithID(line, string(q.agentID)), '\n'))
 	if len(q.to) > 1 && q.session != nil {
-		q.session.say("\n\nAnswered in "+c.shownName()+": "+q.choice(value(line[max(h.Result, 0):]))+"\n\n", c)
+		q.session.broadcastText("\n\nAnswered in "+c.shownName()+": "+q.choice(value(line[max(h.Result, 0):]))+"\n\n", c)
 	}
 	q.withdraw(c)
 }
 
-// without is the question when a client is gone that has it.
-func (q *question) without(c *Client) {
+// removeClient handles that a client that may have it disconnects.
+func (q *question) removeClient(c *Client) {
 	if slices.Contains(q.to, c) {
 		q.to = slices.DeleteFunc(q.to, func(other *Client) bool { return other == c })
 		q.offer()
 	}
 }
 
-// withdraw ends it. Those who have it are told, but for the one who has answered.
+// withdraw ends it, and cancels it for the clients that have it, except the one that answered.
 func (q *question) withdraw(answered *Client) {
 	delete(q.agent.server.questions, q.id)
 	if q.timer != nil {
@@ -240,14 +240,13 @@ func (q *question) withdraw(answered *Client) {
 	}
 	q.to = nil
 	if o := q.session; o != nil {
-		o.asked = slices.DeleteFunc(o.asked, func(other *question) bool { return other == q })
+		o.questions = slices.DeleteFunc(o.questions, func(other *question) bool { return other == q })
 		o.update()
 	}
 }
 
-// withdraws takes a question back that the agent wants no answer to any more. It does not wait for the clients:
-// some say nothing to that.
-func (a *agent) withdraws(line []byte, h jsonrpc.Head) {
+// handleCancel withdraws a question that the agent has cancelled. It does not wait for the clients: some do not answer a cancel.
+func (a *agent) handleCancel(line []byte, h jsonrpc.Head) {
 	key := jsonrpc.IDKey(rawjson.Field(paramsOf(line, h), "requestId"))
 	for _, q := range a.server.questions {
 		if q.agent != a || jsonrpc.IDKey(q.agentID) != key {
@@ -258,17 +257,16 @@ func (a *agent) withdraws(line []byte, h jsonrpc.Head) {
 	}
 }
 
-// codeCancelled is the code of a request that was cancelled (ACP, $/cancel_request).
+// codeCancelled is the code of a cancelled request (ACP, $/cancel_request).
 const codeCancelled = -32800
 
-// handOver gives a client the session's files and forms, as far as it has such: the first of the
-// watchers that can is asked for them. A program that decides by itself does not take them from a
-// person.
-func (o *session) handOver(c *Client) {
-	i := slices.IndexFunc(o.watchers, func(w *watcher) bool { return w.client == c })
+// assignFiles makes a client the first to be asked for the session's files and forms, if it supports them. A program that decides by itself
+// does not take them from a person.
+func (o *session) assignFiles(c *Client) {
+	i := slices.IndexFunc(o.subscribers, func(w *subscriber) bool { return w.client == c })
 	if i <= 0 || c.caps.AnswersByPolicy {
 		return
 	}
-	w := o.watchers[i]
-	o.watchers = slices.Insert(slices.Delete(o.watchers, i, i+1), 0, w)
+	w := o.subscribers[i]
+	o.subscribers = slices.Insert(slices.Delete(o.subscribers, i, i+1), 0, w)
 }

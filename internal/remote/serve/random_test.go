@@ -17,27 +17,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// world is a house with clients and agents that do what comes to their mind.
+// world is a server with clients and agents that act at random.
 type world struct {
-	*house
+	*testServer
 	rng     *rand.Rand
 	clients []*actor
-	asked   map[any]string // requests of agents that are open, by agent and id
+	asked   map[any]string // open requests of agents, by agent and ID
 	told    map[*session][]string
 	said    int
 }
 
-// actor is a client that counts what it asks and is told.
+// actor is a client that records its requests and updates.
 type actor struct {
 	*fakeClient
 	last   int
-	open   map[string]bool // its requests without an answer
+	open   map[string]bool // its unanswered requests
 	asked  []string        // questions that it may answer
 	seen   map[string][]string
 	at     map[string]bool   // sessions that it has opened
 	loads  map[string]string // the request that loads a session
-	whole  map[string]bool   // by which it is shown all of it
-	early  map[string]bool   // which it asked for while it was told something
+	whole  map[string]bool   // whether that request replays everything
+	early  map[string]bool   // whether it was sent during a replay
 	absent bool
 }
 
@@ -57,7 +57,7 @@ func (a *actor) asks(method, params string) {
 	a.say(`{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`, id, method, params)
 }
 
-// hears takes what a client was told.
+// hears handles the messages that a client got.
 func (w *world) hears(a *actor) {
 	a.mu.Lock()
 	heard := a.heard
@@ -84,7 +84,7 @@ func (w *world) hears(a *actor) {
 	}
 }
 
-// acts has an agent answer all that it has heard, or ask, or say something. One that has ended does nothing.
+// acts makes an agent answer all its requests, or ask, or send something. One that has ended does nothing.
 func (w *world) acts(a *fakeAgent, sessions []string) {
 	for {
 		select {
@@ -107,7 +107,7 @@ func (w *world) acts(a *fakeAgent, sessions []string) {
 				a.answer(m, fmt.Sprintf(`{"sessionId":"m%d"}`, w.said))
 			case m.Method == "session/load":
 				w.mu.Lock()
-				delete(w.told, w.sessions[m.Params["sessionId"].(string)]) // the journal begins anew
+				delete(w.told, w.sessions[m.Params["sessionId"].(string)]) // the journal is reset
 				w.mu.Unlock()
 				a.answer(m, `{}`)
 			case m.Method == "session/prompt":
@@ -130,7 +130,7 @@ func (w *world) acts(a *fakeAgent, sessions []string) {
 	session := sessions[w.rng.Intn(len(sessions))]
 	w.mu.Lock()
 	open := w.sessions[session]
-	mine := open != nil && open.agent.proc == process(a)
+	mine := open != nil && open.agent.proc == agentProcess(a)
 	w.mu.Unlock()
 	if !mine {
 		return
@@ -149,8 +149,8 @@ func (w *world) acts(a *fakeAgent, sessions []string) {
 	}
 }
 
-// Whatever comes beside whatever: each request of a client and of an agent has one answer at most, and one once
-// all is quiet; nobody is shown something twice, or in another order.
+// For any interleaving: each request of a client and of an agent has at most one answer, and exactly one when everything has settled; no
+// update is shown twice, or out of order.
 func TestAnyOrder(t *testing.T) {
 	sessions := []string{"s1", "s2"}
 	seeds := 1000
@@ -158,18 +158,18 @@ func TestAnyOrder(t *testing.T) {
 		seeds = 250
 	}
 	for seed := range seeds {
-		inHouse(t, func(t *testing.T, h *house) {
-			w := &world{house: h, rng: rand.New(rand.NewSource(int64(seed))), asked: map[any]string{}, told: map[*session][]string{}}
+		withServer(t, func(t *testing.T, h *testServer) {
+			w := &world{testServer: h, rng: rand.New(rand.NewSource(int64(seed))), asked: map[any]string{}, told: map[*session][]string{}}
 			for range 120 {
 				w.step(sessions)
 			}
 			for _, a := range w.clients {
 				if w.rng.Intn(2) == 0 && !a.absent {
 					a.absent = true
-					a.Gone()
+					a.Disconnected()
 				}
 			}
-			time.Sleep(2 * time.Hour) // what nobody answers is given up
+			time.Sleep(2 * time.Hour) // unanswered questions are given up
 			for range 4 {
 				synctest.Wait()
 				for _, agent := range h.all() {
@@ -191,7 +191,7 @@ func TestAnyOrder(t *testing.T) {
 				for session, whole := range a.whole {
 					h.Server.mu.Lock()
 					open := h.sessions[session]
-					there := open != nil && open.watcher(a.Client) != nil
+					there := open != nil && open.subscriber(a.Client) != nil
 					h.Server.mu.Unlock()
 					if there && whole && !a.absent && !a.caps.IgnoresUpdatesOutsidePrompt {
 						require.Equal(t, w.told[open], a.since(session), "seed %d: %s", seed, session)
@@ -218,7 +218,7 @@ func TestAnyOrder(t *testing.T) {
 	}
 }
 
-// since is what the client has seen since it opened the session last.
+// since returns what the client got since it last opened the session.
 func (a *actor) since(session string) []string {
 	texts := a.seen[session]
 	for i := range texts {
@@ -229,8 +229,8 @@ func (a *actor) since(session string) []string {
 	return texts
 }
 
-// A month of a server: 500 sessions of clients that come, go, load what others have and lose their agents. Each request has one answer, and
-// nothing is left in the end: no session, agent, question, file, descriptor, goroutine (synctest sees to that) or memory.
+// A month of a server: 500 sessions of clients that connect, leave, load sessions of others and lose their agents. Each request has one
+// answer, and nothing is left at the end: no session, agent, question, file, descriptor, goroutine (checked by synctest) or memory.
 func TestMonth(t *testing.T) {
 	heap := func() uint64 {
 		runtime.GC()
@@ -239,8 +239,8 @@ func TestMonth(t *testing.T) {
 		return m.HeapAlloc
 	}
 	memory, descriptors := heap(), openFiles(t)
-	inHouse(t, func(t *testing.T, h *house) {
-		w := &world{house: h, rng: rand.New(rand.NewSource(1)), asked: map[any]string{}, told: map[*session][]string{}}
+	withServer(t, func(t *testing.T, h *testServer) {
+		w := &world{testServer: h, rng: rand.New(rand.NewSource(1)), asked: map[any]string{}, told: map[*session][]string{}}
 		began := time.Now()
 		var sessions []string
 		for len(sessions) < 500 || time.Since(began) < 30*24*time.Hour {
@@ -266,14 +266,14 @@ func TestMonth(t *testing.T) {
 			for _, agent := range h.all() {
 				w.settle(agent)
 			}
-			time.Sleep(2 * time.Hour) // what nobody answers is given up
+			time.Sleep(2 * time.Hour) // unanswered questions are given up
 		}
 		for _, a := range w.clients {
 			w.hears(a)
 			if !a.absent && a.closed == "" {
 				require.Empty(t, a.open, "requests without an answer")
 			}
-			a.Gone()
+			a.Disconnected()
 		}
 		for range 10 {
 			time.Sleep(time.Hour)
@@ -292,14 +292,14 @@ func TestMonth(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, files, 1, "no session is open")
 		require.Equal(t, unfinishedDir, files[0].Name(), "of turns that were cut off")
-		t.Logf("%d sessions, %d agents, %d looks in %v", len(sessions), len(h.began), len(h.looked), time.Since(began).Round(time.Hour))
-		h.began, h.looked, h.next = nil, nil, nil
+		t.Logf("%d sessions, %d agents, %d looks in %v", len(sessions), len(h.began), len(h.queryAgents), time.Since(began).Round(time.Hour))
+		h.began, h.queryAgents, h.next = nil, nil, nil
 	})
 	require.Equal(t, descriptors, openFiles(t))
 	require.Less(t, heap(), memory+8<<20)
 }
 
-// openFiles is how many descriptors this process has; 0 where the system does not tell.
+// openFiles returns the number of this process's descriptors; 0 if unknown.
 func openFiles(t *testing.T) int {
 	t.Helper()
 	files, err := os.ReadDir("/proc/self/fd")
@@ -309,7 +309,7 @@ func openFiles(t *testing.T) int {
 	return len(files)
 }
 
-// lives has a client do something, and agents what comes to their mind.
+// lives makes a client do something, and agents act at random.
 func (w *world) lives(a *actor, sessions []string) {
 	synctest.Wait()
 	w.hears(a)
@@ -331,7 +331,7 @@ func (w *world) lives(a *actor, sessions []string) {
 		method = []string{"session/close", "session/delete", "session/list", "_session/steering"}[w.rng.Intn(4)]
 	case 9:
 		a.absent = true
-		a.Gone()
+		a.Disconnected()
 	case 10:
 		if all := w.agents(); len(all) > 0 && w.rng.Intn(4) == 0 {
 			all[len(all)-1].exit()
@@ -362,7 +362,7 @@ func number(text string) (n int) {
 // settle is acts without anything new.
 func (w *world) settle(a *fakeAgent) { w.acts(a, []string{"none"}) }
 
-// answers has a client answer all that it is asked.
+// answers makes a client answer all its questions.
 func (w *world) answers(a *actor) {
 	w.hears(a)
 	for _, id := range a.asked {
@@ -387,12 +387,12 @@ func (w *world) step(sessions []string) {
 	case 0:
 		if !a.absent && w.rng.Intn(4) == 0 {
 			a.absent = true
-			a.Gone()
+			a.Disconnected()
 		}
 	case 1, 2:
 		if id := a.loads[session]; !a.absent && !a.open[id] {
-			// What it has seen begins anew, once what is on its way has come: sometimes that comes behind the
-			// request, as what the server has sent before it read that.
+			// What it has seen starts over once pending messages have arrived: some arrive after the request if the server sent them before
+			// reading it.
 			if a.early[session] = w.rng.Intn(2) == 0; !a.early[session] {
 				synctest.Wait()
 				w.hears(a)

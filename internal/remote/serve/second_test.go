@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a window asks of a session that it has not loaded is answered as by an agent that does not have it, without one; only what needs an
-// agent of its own starts that.
+// A request about a session that the client has not loaded is answered as by an agent that does not have it, without starting one; only a
+// request that needs an agent starts one.
 func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
 	const session = `"sessionId":"s1"`
 	for method, c := range map[string]struct {
@@ -23,10 +23,10 @@ func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
 		"session/set_model": {session + `,"modelId":"m"`, false}, "session/set_config_option": {session + `,"configId":"c","value":"v"`, false},
 		"session/close": {session, false}, "_session/steering": {session, false}, "_session/async_task/stop": {session + `,"asyncTaskId":"x"`, false},
 		"_droid-acp/unknown": {session, false}, "authenticate": {`"methodId":"x"`, true},
-		"session/new": {`"cwd":"/w","mcpServers":[]`, true}, "session/fork": {session + `,"cwd":"/w","mcpServers":[]`, true},
+		"session/options": {`"cwd":"/w"`, true}, "session/new": {`"cwd":"/w","mcpServers":[]`, true}, "session/fork": {session + `,"cwd":"/w","mcpServers":[]`, true},
 	} {
 		t.Run(method, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			withServer(t, func(t *testing.T, h *testServer) {
 				one, a := h.client("Zed", everything)
 				one.opens(a, "s1")
 				prompt := one.prompts(a, "s1", "go")
@@ -35,7 +35,7 @@ func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
 				two.say(`{"jsonrpc":"2.0","id":"x","method":%q,"params":{%s}}`, method, c.params)
 				if !c.starts {
 					require.Len(t, h.agents(), 1)
-					own = h.lastLook()
+					own = h.lastQueryAgent()
 				}
 				asked := own.next()
 				require.Equal(t, method, asked.Method)
@@ -48,7 +48,7 @@ func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
 		})
 	}
 	t.Run("session/set_title", func(t *testing.T) {
-		inHouse(t, func(t *testing.T, h *house) {
+		withServer(t, func(t *testing.T, h *testServer) {
 			one, a := h.client("Zed", everything)
 			one.opens(a, "s1")
 			two, own := h.client("Emacs", everything)
@@ -62,15 +62,15 @@ func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
 	})
 }
 
-// A session that works is copied for another window from what is stored of it, by an agent that does not have it, also if the window has joined
-// it. One whose own prompt runs, or that nobody else has open, asks the agent that has it.
+// A working session is forked for another client from its stored state, by an agent that does not have it open, even if the client has
+// joined it. If its own prompt runs, or no other client has it open, the agent that has it is asked.
 func TestForkOfASessionThatWorks(t *testing.T) {
 	fork := func(c *fakeClient) {
 		c.say(`{"jsonrpc":"2.0","id":"f","method":"session/fork","params":{"sessionId":"s1","cwd":"/w","mcpServers":[]}}`)
 	}
 	for name, joined := range map[string]bool{"from elsewhere": false, "from a window that joined": true} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			withServer(t, func(t *testing.T, h *testServer) {
 				one, a := h.client("Zed", everything)
 				one.opens(a, "s1")
 				two, own := h.client("Zed", everything)
@@ -96,7 +96,7 @@ func TestForkOfASessionThatWorks(t *testing.T) {
 			})
 		})
 	}
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		a.works("s1", true)
@@ -105,9 +105,9 @@ func TestForkOfASessionThatWorks(t *testing.T) {
 	})
 }
 
-// A session is deleted when nobody else has it, and nothing runs in it.
+// A session is deleted if no other client has it, and nothing runs in it.
 func TestDeleteSession(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		remove := func(c *fakeClient) {
 			c.say(`{"jsonrpc":"2.0","id":"d","method":"session/delete","params":{"sessionId":"s1"}}`)
 		}
@@ -124,7 +124,7 @@ func TestDeleteSession(t *testing.T) {
 		two.say(`{"jsonrpc":"2.0","id":"c","method":"session/close","params":{"sessionId":"s1"}}`)
 		two.take()
 		prompt := one.prompts(a, "s1", "go")
-		one.Gone()
+		one.Disconnected()
 		remove(two)
 		require.Equal(t, []string{"d! The session could not be deleted: deleting session s1: something runs in it, which no window shows; open the session and stop that, or end it where the server runs: <stop s1>"}, two.take())
 		own.hearsNothing()
@@ -139,9 +139,9 @@ func TestDeleteSession(t *testing.T) {
 	})
 }
 
-// What a window says behind its load waits for that, as an agent has it wait.
+// Requests behind a load wait for it, as in an agent.
 func TestRequestsBehindALoad(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.load("s1")
 		one.prompt()
@@ -150,7 +150,7 @@ func TestRequestsBehindALoad(t *testing.T) {
 		a.answer(loading, `{}`)
 		a.answer(a.next(), `{"stopReason":"end_turn"}`)
 		require.Equal(t, []string{"l= {}", `p= {"stopReason":"end_turn"}`}, one.take())
-		one.Gone()
+		one.Disconnected()
 		two, own := h.client("Emacs", everything)
 		two.load("s1")
 		two.prompt()
@@ -164,8 +164,8 @@ func (c *fakeClient) loads(session, directory, servers string) {
 	c.say(`{"jsonrpc":"2.0","id":"l","method":"session/load","params":{"sessionId":%q,"cwd":%q,"mcpServers":[%s]}}`, session, directory, servers)
 }
 
-// One droid cannot be in two directories, nor have two sets of MCP servers: who loads a session with others is
-// refused while a turn runs, and else has the agent load it with these.
+// One droid cannot be in two directories, or have two sets of MCP servers: a client that loads a session with others is refused during a
+// turn, and otherwise the agent loads it with these.
 func TestLoadElsewhere(t *testing.T) {
 	const server, other = `{"name":"one","command":"/bin/one","args":[],"env":[]}`, `{"name":"two","command":"/bin/two","args":[],"env":[]}`
 	for name, c := range map[string]struct{ directory, servers, refused, told string }{
@@ -175,7 +175,7 @@ func TestLoadElsewhere(t *testing.T) {
 			"\n\nEmacs has opened this session with the MCP server `two`.\n\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			withServer(t, func(t *testing.T, h *testServer) {
 				one, a := h.client("Zed", everything)
 				one.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[%s]}}`, server)
 				a.answer(a.next(), `{"sessionId":"s1"}`)
@@ -209,13 +209,13 @@ func TestLoadElsewhere(t *testing.T) {
 	}
 }
 
-// What a load tells is for its window alone, also when that has gone before its end.
+// The updates of a load go only to its client, even if that has left before the end.
 func TestLoadElsewhereOfAWindowThatGoes(t *testing.T) {
 	for name, c := range map[string]struct{ ends, directory string }{
 		"loaded": {`"result":{}`, "/v"}, "failed": {`"error":{"code":-32602,"message":"no such directory"}`, "/w"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			withServer(t, func(t *testing.T, h *testServer) {
 				one, a := h.client("Zed", everything)
 				one.opens(a, "s1")
 				two, _ := h.client("Emacs", everything)
@@ -223,7 +223,7 @@ func TestLoadElsewhereOfAWindowThatGoes(t *testing.T) {
 				loading := a.next()
 				a.chunk("s1", "old")
 				require.Equal(t, []string{"agent: old"}, two.take())
-				two.Gone()
+				two.Disconnected()
 				a.chunk("s1", "older")
 				require.Empty(t, one.take(), "it has seen that")
 				three, _ := h.client("Zed", everything)
@@ -239,16 +239,16 @@ func TestLoadElsewhereOfAWindowThatGoes(t *testing.T) {
 	}
 }
 
-// A load that its agent never answers ends some time after its window has gone: others see the session again, and who
-// waited for it goes on.
+// A load that its agent never answers ends some time after its client has left: others can use the session again, and waiting requests
+// continue.
 func TestLoadOfAWindowThatGoesIsNotAnswered(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		two, _ := h.client("Emacs", everything)
 		two.loads("s1", "/v", "")
 		loading := a.next()
-		two.Gone()
+		two.Disconnected()
 		three, _ := h.client("Zed", everything)
 		three.load("s1")
 		a.hearsNothing()
@@ -264,11 +264,11 @@ func TestLoadOfAWindowThatGoesIsNotAnswered(t *testing.T) {
 		}
 		require.Equal(t, "/w", h.Status().Sessions[0].Directory)
 	})
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.load("s1")
 		a.next()
-		one.Gone()
+		one.Disconnected()
 		two, own := h.client("Emacs", everything)
 		two.load("s1")
 		own.hearsNothing()
@@ -279,12 +279,12 @@ func TestLoadOfAWindowThatGoesIsNotAnswered(t *testing.T) {
 	})
 }
 
-// Who has missed something when another window loads the session is told that it cannot be shown, and what was
-// said since; who loads it itself has missed nothing.
+// A client that missed updates when another client loads the session gets a notice that they cannot be shown, and what followed; a client
+// that loads it itself has missed nothing.
 func TestMissedBeforeALoadElsewhere(t *testing.T) {
 	const lost = "What was said here since your last prompt is not all shown: this session was loaded anew. " +
 		"Load it again when it rests: droid has all of it."
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		two, _ := h.client("CodeCompanion.nvim", "{}")
@@ -323,13 +323,13 @@ func TestMissedBeforeALoadElsewhere(t *testing.T) {
 	})
 }
 
-// Who comes back to its turn gets that, whatever servers the editor has now, and is told.
+// A client that returns to its turn gets it, whatever servers the editor has now, with a note.
 func TestBackWithOtherServers(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		one.prompts(a, "s1", "go")
-		one.Gone()
+		one.Disconnected()
 		two, _ := h.client("Zed", everything)
 		two.loads("s1", "/w", `{"name":"new","type":"http","url":"http://127.0.0.1:1","headers":[]}`)
 		require.Equal(t, []string{"user: go", "agent: \n\nThe turn that runs here does not have the MCP server `new` of this window. Load the session again when it has ended.\n\n",
@@ -337,9 +337,9 @@ func TestBackWithOtherServers(t *testing.T) {
 	})
 }
 
-// A load that fails leaves the others as they were, and lets go who waited for it.
+// A failed load leaves the others unchanged, and releases waiting requests.
 func TestLoadElsewhereFails(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		two, _ := h.client("Emacs", everything)
@@ -355,11 +355,11 @@ func TestLoadElsewhereFails(t *testing.T) {
 	})
 }
 
-// Who joins is told the mode, the options and the model as they are now, by whichever method another window has
-// set them; the others are told at once.
-func TestWhoJoinsKnowsTheModel(t *testing.T) {
+// A joining client gets the current mode, options and model, whichever method another client has set them with; the others get them at
+// once.
+func TestJoinerGetsCurrentOptions(t *testing.T) {
 	const options = `[{"id":"mode","category":"mode","type":"select","currentValue":"spec"},{"id":"model","category":"model","type":"select","currentValue":"b"}]`
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
 		a.answer(a.next(), `{"sessionId":"s1","modes":{"currentModeId":"off"},"models":{"currentModelId":"a"},"configOptions":[]}`)
@@ -381,9 +381,9 @@ func TestWhoJoinsKnowsTheModel(t *testing.T) {
 	})
 }
 
-// A client routes a question by the request that it is about, which it knows by its own id.
+// A client routes a question by the request that it concerns, which it knows by its own ID.
 func TestQuestionAboutARequest(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", `{"elicitation":{"url":{}}}`)
 		one.say(`{"jsonrpc":"2.0","id":"mine","method":"authenticate","params":{"methodId":"x"}}`)
 		login := a.next()
@@ -398,13 +398,13 @@ func TestQuestionAboutARequest(t *testing.T) {
 	})
 }
 
-// What an agent writes to stderr reaches the front of its own editor, which has asked for it.
+// An agent's stderr reaches the bridge of its own editor, which has asked for it.
 func TestStderrOfAnAgent(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		for _, local := range []bool{true, false} {
 			c := &fakeClient{t: t}
 			c.Client = h.Join(c, ClientOptions{Local: local})
-			c.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/p","stderr":true}}`, HelloMethod)
+			c.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/p","stderr":true}}`, AttachMethod)
 			c.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`)
 			c.say(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w"}}`)
 			a := h.agents()[len(h.agents())-1]

@@ -1,12 +1,10 @@
-// Package serve keeps agents alive while their clients come and go. It passes ACP's messages
-// on between them, keeps what each session was told in a journal, and lets other clients join
-// a session in the agent that has it. A client that opens a new session, or a stored one that no
-// agent has, gets an agent, which it shares with clients that would have one just alike. It
-// knows lines, requests and their answers, and where ACP's messages name a session; nothing
-// of one agent or of a session's inside: Options.Agent has what is to be known of that.
+// Package serve keeps agents running while their clients come and go. Its main type is Server: it passes ACP's messages between clients and
+// agents, keeps each session's messages in a journal, and lets other clients join a session in the agent that has it open. A client that
+// opens a new session, or a stored one that no agent has open, gets an agent, which it shares with clients whose agents would be alike. The
+// command serve runs one, with connections from package transport.
 //
-// One lock guards all of it: nothing that is done under it waits for a disk, a process or
-// a client.
+// The package knows lines, requests, responses, and where ACP's messages name a session. It knows nothing of a particular agent;
+// Options.Agent describes that. One lock guards everything: nothing waits for a disk, a process or a client while holding it.
 package serve
 
 import (
@@ -28,47 +26,46 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// Outlet is the way to a client. A transport makes one for each connection.
+// Outlet sends to a client. A transport makes one for each connection.
 type Outlet interface {
-	// Send queues a message: one JSON text without a line's end, which the outlet must not
-	// change. It never blocks and calls nothing of the server's; a client that is gone, or that reads
-	// so slowly that too much waits, gets nothing more, and the transport calls Gone.
+	// Send queues a message: one JSON text without a line end, which the outlet must not change. It never blocks and never calls the
+	// server. A client that is gone, or so slow that too much is queued, is sent nothing more, and the transport calls Disconnected.
 	Send(message []byte)
-	// Close ends the connection once what was sent is written. reason is for people. It does not block.
+	// Close ends the connection once the queue is written. reason is for people. It does not block.
 	Close(reason string)
-	// Full returns nil while there is room, else a channel that is closed once there is again, or the
-	// client is gone. An agent whose only client has no room is not read.
+	// Full returns nil while there is room, otherwise a channel that is closed once there is room again or the client is gone. An agent
+	// whose only client has no room is not read.
 	Full() <-chan struct{}
 }
 
-// ClientOptions say what a transport knows of its client.
+// ClientOptions describe what a transport knows of its client.
 type ClientOptions struct {
-	// Local is a process of the same user on this machine, which may say how its agent is started: Hello.
+	// Local says that it is a process of the same user on this machine, which may say how its agent is started: AttachParams.
 	Local bool
-	// Where it comes from, for Status: "socket", "127.0.0.1:51234".
+	// From is its origin, for Status: "socket", "127.0.0.1:51234".
 	From string
 }
 
-// Hello is the params of the notification HelloMethod, with which a local client begins.
-type Hello struct {
-	Program   string   `json:"program"`             // the absolute path of the program to run as its agent
-	Args      []string `json:"args"`                // and its arguments
-	Env       []string `json:"env"`                 // its whole environment
-	Directory string   `json:"directory"`           // and its directory
-	WatchOnly bool     `json:"watchOnly,omitempty"` // it answers no questions and asks for nothing; it Joins, too
-	Joins     bool     `json:"joins,omitempty"`     // it opens sessions that an agent has, and gets no agent
+// AttachParams are the params of the notification AttachMethod, which a local client sends first.
+type AttachParams struct {
+	Program   string   `json:"program"`             // absolute path of the program to run as its agent
+	Args      []string `json:"args"`                // its arguments
+	Env       []string `json:"env"`                 // its complete environment
+	Directory string   `json:"directory"`           // its directory
+	WatchOnly bool     `json:"watchOnly,omitempty"` // it answers no questions and sends no requests; it also Joins
+	Joins     bool     `json:"joins,omitempty"`     // it opens only sessions that an agent has open, and gets no agent
 	Stderr    bool     `json:"stderr,omitempty"`    // it shows what its agent writes to stderr: StderrMethod
 }
 
-// HelloMethod is the method of that notification.
-const HelloMethod = "_droid-acp/hello"
+// AttachMethod is the method of that notification.
+const AttachMethod = "_droid-acp/hello"
 
-// StderrMethod is the method of a notification to a local client that has asked for it: a piece of what its agent writes
-// to stderr, which an editor reads of an agent of its own.
+// StderrMethod is the method of a notification to a local client that has asked for it, with a piece of its agent's stderr, as an editor
+// reads it from an agent that it starts itself.
 const StderrMethod = "_droid-acp/stderr"
 
-// Words are the params of StderrMethod.
-type Words struct {
+// StderrParams are the params of StderrMethod.
+type StderrParams struct {
 	Text string `json:"text"`
 }
 
@@ -76,118 +73,119 @@ type Words struct {
 const (
 	Idle    = "idle"
 	Running = "running"
-	Asks    = "asks" // it waits for an answer of its user's
+	Asking  = "asks" // it waits for an answer of its user
 )
 
-// SessionInfo is what Status tells of a session that is open.
+// SessionInfo describes an open session in a Status.
 type SessionInfo struct {
 	ID        string    `json:"id"`
 	Title     string    `json:"title,omitempty"`
 	Directory string    `json:"directory"`
-	State     string    `json:"state"`              // Idle, Running or Asks
-	Question  string    `json:"question,omitempty"` // the title of what is asked
+	State     string    `json:"state"`              // Idle, Running or Asking
+	Question  string    `json:"question,omitempty"` // the title of the open question
 	Since     time.Time `json:"since"`              // when that state began
-	Clients   []string  `json:"clients"`            // names of those that are there; the first that can has files and forms
+	Clients   []string  `json:"clients"`            // the names of its clients; the first one that can gets files and forms
 	Agent     int       `json:"agent"`              // the process id of its agent
 }
 
-// Status is what a server says of itself.
+// Status describes a server.
 type Status struct {
 	Version  string        `json:"version"`
 	Process  int           `json:"process"`
-	Replaced bool          `json:"replaced"` // the program on the disk is another one by now
+	Replaced bool          `json:"replaced"` // the program's file was replaced since it started
 	Clients  int           `json:"clients"`
 	Agents   int           `json:"agents"`
 	Sessions []SessionInfo `json:"sessions"`
 }
 
-// Options say how a server runs.
+// Options configure a server.
 type Options struct {
-	Agent     relay.Agent   // what is known of it
-	Program   string        // its program, which is run for clients that say nothing of their own
-	Args      []string      // and its arguments
-	Journals  string        // a directory for the journals alone, private to the user; what lies there is an earlier server's
+	Agent     relay.Agent   // what is known of the agent
+	Program   string        // the agent's program, for clients that do not name one
+	Args      []string      // its arguments
+	Journals  string        // a directory for journals only, private to the user; its files are those of earlier servers
 	AnswerFor time.Duration // how long a question waits for a client that may answer it
-	KeepIdle  time.Duration // how long a session stays without a client once it rests
+	KeepIdle  time.Duration // how long an idle session stays open without a client
 	Version   string
 	Command   relay.Command
-	Stderr    io.Writer // gets the agents' stderr, and must not block
+	Stderr    io.Writer // receives the agents' stderr, and must not block
 	Log       *zap.Logger
 
-	// Look serves ACP in this process, as the agent that h says would, but opens no session. It answers clients that have opened none,
-	// and returns when in has ended. nil has the agent itself do that.
-	Look func(h Hello, in io.Reader, out io.Writer) error
+	// ServeQueries serves ACP in this process, as the agent described by h would, but opens no session. It answers clients without an open
+	// session, and returns at the end of in. If it is nil, an agent process answers.
+	ServeQueries func(h AttachParams, in io.Reader, out io.Writer) error
 
-	// Compare says how an agent that joiner starts differs from one that has starts: by which setting it lets less run without a question, "" for
-	// none, and in which settings, variables of these included, as a user names them. nil says nothing.
-	Compare func(has, joiner Hello) (stricter string, settings []string)
+	// Compare says how the agent of joiner would differ from that of has: stricter is the setting by which it would let less run without a
+	// question, "" if none; settings are the settings that differ, including environment variables, named as users know them. It may be
+	// nil.
+	Compare func(has, joiner AttachParams) (stricter string, settings []string)
 
-	// Thread are the ids by which an agent that h starts knows the conversation of a session, the newest last. It may wait for a disk. nil is for
-	// an agent that knows each by one.
-	Thread func(h Hello, id string) ([]string, error)
+	// Thread returns the IDs by which an agent started with h knows a conversation, the newest last. It may wait for the disk. It is nil if
+	// the agent knows each conversation by one ID.
+	Thread func(h AttachParams, id string) ([]string, error)
 
-	journalSize    int64 // 0 is journalSize
-	unfinishedSize int64 // 0 is unfinishedSize
-	maxLine        int   // 0 is relay.MaxLine
-	start          func(h Hello, stderr io.Writer) (process, error)
-	look           func(h Hello, stderr io.Writer) (process, error)
+	journalSize     int64 // 0 for the default, journalSize
+	unfinishedSize  int64 // 0 for the default, unfinishedSize
+	maxLine         int   // 0 for relay.MaxLine
+	start           func(h AttachParams, stderr io.Writer) (agentProcess, error)
+	startQueryAgent func(h AttachParams, stderr io.Writer) (agentProcess, error)
 }
 
 const (
-	// endTime is how long an agent may take to end. This program's own takes up to 20 s.
+	// endTime is how long an agent may take to end. An agent of this program takes up to 20 s.
 	endTime = 25 * time.Second
-	// loadTime is how long the load of a client that has gone may take.
+	// loadTime is how long a load of a disconnected client may take.
 	loadTime = 30 * time.Second
 )
 
-// Server has the agents, sessions and clients. Make it with New, and end it with Close.
+// Server holds the agents, sessions and clients. Make it with New and end it with Close.
 type Server struct {
 	Options
 	self  fileID
 	begun time.Time
-	env   []string       // its own
-	work  sync.WaitGroup // goroutines of agents and joiners
+	env   []string       // the server's own environment
+	work  sync.WaitGroup // goroutines of agents and replays
 
 	mu         sync.Mutex
 	agents     map[*agent]struct{}
 	clients    map[*Client]struct{}
 	sessions   map[string]*session
-	questions  map[string]*question // by the id that clients got
+	questions  map[string]*question // by the ID that clients got
 	lastID     int64                // of requests, in both directions
-	journals   int64                // begun so far
-	unfinished map[string][]string  // journals that are kept, by keyOf their sessions
+	journals   int64                // number of journals begun
+	unfinished map[string][]string  // kept journals, by journalKey of their sessions
 	closed     bool
-	changed    chan struct{} // closed and made anew when a client or an agent comes or goes
+	changed    chan struct{} // closed and replaced when a client or an agent comes or goes
 }
 
-// New makes a server that has nothing yet. The error is that of its journals' directory.
+// New makes an empty server. It fails if the directory of journals cannot be used.
 func New(o Options) (*Server, error) {
 	if o.start == nil {
 		o.start = o.startProcess
 	}
-	if o.look == nil {
-		o.look = o.startLook
+	if o.startQueryAgent == nil {
+		o.startQueryAgent = o.newQueryAgent
 	}
 	o.journalSize = cmp.Or(o.journalSize, journalSize)
 	o.maxLine = cmp.Or(o.maxLine, relay.MaxLine)
 	o.unfinishedSize = cmp.Or(o.unfinishedSize, unfinishedSize)
 	s := &Server{
-		Options: o, self: idOf(o.Program), begun: time.Now(), env: os.Environ(), agents: map[*agent]struct{}{}, clients: map[*Client]struct{}{},
+		Options: o, self: statFileID(o.Program), begun: time.Now(), env: os.Environ(), agents: map[*agent]struct{}{}, clients: map[*Client]struct{}{},
 		sessions: map[string]*session{}, questions: map[string]*question{}, changed: make(chan struct{}),
 	}
-	if err := s.takeOver(); err != nil {
+	if err := s.loadUnfinished(); err != nil {
 		return nil, fmt.Errorf("no journals can be kept: %w", err)
 	}
 	return s, nil
 }
 
-// fileID tells a file from one that has taken its place.
+// fileID distinguishes a file from one that has replaced it.
 type fileID struct {
 	size int64
 	at   time.Time
 }
 
-func idOf(path string) fileID {
+func statFileID(path string) fileID {
 	info, err := os.Stat(path)
 	if err != nil {
 		return fileID{}
@@ -195,13 +193,13 @@ func idOf(path string) fileID {
 	return fileID{info.Size(), info.ModTime()}
 }
 
-// change tells who waits that a client or an agent came or went. The caller holds mu.
-func (s *Server) change() {
+// notifyChange wakes those who wait for a client or an agent to come or go. The caller holds mu.
+func (s *Server) notifyChange() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// newID is an id that no other request has. The caller holds mu.
+// newID returns an unused request ID. The caller holds mu.
 func (s *Server) newID() string {
 	s.lastID++
 	return strconv.FormatInt(s.lastID, 10)
@@ -209,17 +207,17 @@ func (s *Server) newID() string {
 
 func (s *Server) newJournal(session string) *journal {
 	s.journals++
-	return newJournal(filepath.Join(s.Journals, fmt.Sprintf("%s-%06d.jsonl", keyOf(session), s.journals)), s.journalSize)
+	return newJournal(filepath.Join(s.Journals, fmt.Sprintf("%s-%06d.jsonl", journalKey(session), s.journals)), s.journalSize)
 }
 
-// removeJournal removes a journal beside the caller.
+// removeJournal removes a journal in the background.
 func (s *Server) removeJournal(j *journal) { s.work.Go(j.remove) }
 
-// Join makes a client of a new connection.
+// Join adds a client for a new connection.
 func (s *Server) Join(out Outlet, o ClientOptions) *Client {
 	c := &Client{
 		server: s, out: out, options: o,
-		kind: kind{hello: Hello{Program: s.Program, Args: s.Args, Env: s.env}},
+		agentKind: agentKind{attachParams: AttachParams{Program: s.Program, Args: s.Args, Env: s.env}},
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,18 +227,18 @@ func (s *Server) Join(out Outlet, o ClientOptions) *Client {
 		return c
 	}
 	s.clients[c] = struct{}{}
-	s.change()
+	s.notifyChange()
 	return c
 }
 
 var errClosed = errors.New("the server ends")
 
-// Status tells what is open.
+// Status returns the state of the server and its open sessions.
 func (s *Server) Status() Status {
 	s.mu.Lock()
 	status := Status{Version: s.Version, Process: os.Getpid(), Clients: len(s.clients), Sessions: []SessionInfo{}}
 	for a := range s.agents {
-		if !a.looks {
+		if !a.queryOnly {
 			status.Agents++
 		}
 	}
@@ -248,12 +246,12 @@ func (s *Server) Status() Status {
 		status.Sessions = append(status.Sessions, open.info())
 	}
 	s.mu.Unlock()
-	status.Replaced = idOf(s.Program) != s.self
+	status.Replaced = statFileID(s.Program) != s.self
 	slices.SortFunc(status.Sessions, func(a, b SessionInfo) int { return a.Since.Compare(b.Since) })
 	return status
 }
 
-// End ends a session, whatever runs in it. The error says that there is none, or why it goes on.
+// End ends a session, even while something runs in it. It fails if there is no such session, or if it cannot be ended.
 func (s *Server) End(ctx context.Context, id string) error {
 	done := make(chan error, 1)
 	s.mu.Lock()
@@ -274,7 +272,7 @@ func (s *Server) End(ctx context.Context, id string) error {
 	}
 }
 
-// Idle returns nil once there was neither a client nor an agent for limit, or ctx's error.
+// Idle returns nil once there has been neither a client nor an agent for limit, or the error of ctx.
 func (s *Server) Idle(ctx context.Context, limit time.Duration) error {
 	for {
 		s.mu.Lock()
@@ -294,8 +292,7 @@ func (s *Server) Idle(ctx context.Context, limit time.Duration) error {
 	}
 }
 
-// Close ends all agents and clients, and returns when they are gone: politely until ctx is done, then
-// at once.
+// Close ends all agents and clients, and returns when they are gone: gracefully until ctx is done, then by force.
 func (s *Server) Close(ctx context.Context) {
 	s.mu.Lock()
 	s.closed = true
@@ -308,16 +305,16 @@ func (s *Server) Close(ctx context.Context) {
 	s.mu.Unlock()
 	stop := context.AfterFunc(ctx, s.kill)
 	defer stop()
-	_ = s.Idle(context.Background(), 0) // without an end of its own
+	_ = s.Idle(context.Background(), 0) // it has no deadline
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		s.work.Wait()
 	}()
 	if !subprocess.WaitTimeout(done, relay.DrainTime) {
-		s.Log.Warn("a disk does not answer, so what waits for it is left behind")
+		s.Log.Warn("a disk does not answer; abandoning what waits for it")
 	}
-	_ = os.Remove(filepath.Join(s.Journals, unfinishedDir)) // where nothing is kept
+	_ = os.Remove(filepath.Join(s.Journals, unfinishedDir)) // it is empty if nothing is kept
 	_ = os.Remove(s.Journals)
 }
 

@@ -23,15 +23,15 @@ import (
 	"droid-acp/internal/remote/relay"
 )
 
-// fakeAgent is an agent of which the test has both ends.
+// fakeAgent is an agent whose ends are both played by the test.
 type fakeAgent struct {
 	t        *testing.T
-	hello    Hello
+	hello    AttachParams
 	in       *io.PipeReader
 	stdin    *io.PipeWriter
 	out      *io.PipeWriter
 	stdout   *io.PipeReader
-	lines    chan string // what it heard, without initialize, which it answers
+	lines    chan string // the lines it got, except initialize, which it answers
 	hellos   chan message
 	exited   chan struct{}
 	exit     func()
@@ -45,7 +45,7 @@ func (a *fakeAgent) Exited() <-chan struct{}                { return a.exited }
 func (a *fakeAgent) Kill() error                            { a.exit(); return nil }
 func (a *fakeAgent) Await() string                          { <-a.exited; return "exit status 3" }
 
-func newFakeAgent(t *testing.T, h Hello) *fakeAgent {
+func newFakeAgent(t *testing.T, h AttachParams) *fakeAgent {
 	a := &fakeAgent{t: t, hello: h, lines: make(chan string, 100), hellos: make(chan message, 1), exited: make(chan struct{})}
 	a.in, a.stdin = io.Pipe()
 	a.stdout, a.out = io.Pipe()
@@ -67,13 +67,13 @@ func newFakeAgent(t *testing.T, h Hello) *fakeAgent {
 			a.lines <- lines.Text()
 		}
 		if !a.stubborn {
-			a.exit() // with its input
+			a.exit() // at the end of its input
 		}
 	}()
 	return a
 }
 
-// message is any message of JSON-RPC.
+// message is any JSON-RPC message.
 type message struct {
 	ID     any             `json:"id"`
 	Method string          `json:"method"`
@@ -97,7 +97,7 @@ func (a *fakeAgent) next() (m message) {
 	return m
 }
 
-// greeted is the request initialize that it got.
+// greeted returns the initialize request that it got.
 func (a *fakeAgent) greeted() message {
 	a.t.Helper()
 	synctest.Wait()
@@ -117,7 +117,7 @@ func (a *fakeAgent) say(format string, args ...any) {
 	synctest.Wait()
 }
 
-// answer answers a request that it heard. A session whose prompt has ended rests.
+// answer answers a request. A session whose prompt has ended is idle.
 func (a *fakeAgent) answer(m message, result string) {
 	a.say(`{"jsonrpc":"2.0","id":%v,"result":%s}`, m.ID, result)
 	if m.Method == "session/prompt" {
@@ -125,7 +125,7 @@ func (a *fakeAgent) answer(m message, result string) {
 	}
 }
 
-// closes is told to close a session, and does.
+// closes expects a request to close a session, and answers it.
 func (a *fakeAgent) closes(session string) {
 	a.t.Helper()
 	m := a.next()
@@ -134,23 +134,23 @@ func (a *fakeAgent) closes(session string) {
 	a.answer(m, `{}`)
 }
 
-// works reports whether a session works, if the agent still runs.
+// works reports whether a session works, unless the agent has ended.
 func (a *fakeAgent) works(session string, working bool) {
 	_, _ = fmt.Fprintf(a.out, `{"jsonrpc":"2.0","method":%q,"params":{"sessionId":%q,"working":%v}}`+"\n", protocol.ActivityMethod, session, working)
 	synctest.Wait()
 }
 
-// chunk says something in a session.
+// chunk sends a message chunk in a session.
 func (a *fakeAgent) chunk(session, text string) {
 	a.say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}}}}`, session, text)
 }
 
-// fakeClient is a client of which the test is the transport.
+// fakeClient is a client whose transport is the test.
 type fakeClient struct {
 	*Client
 	t     *testing.T
-	house *house
-	own   *fakeAgent // that is started for it, if one is
+	house *testServer
+	own   *fakeAgent // the agent started for it, if one is
 
 	mu     sync.Mutex
 	heard  []string
@@ -171,12 +171,12 @@ func (c *fakeClient) Close(reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = reason
-	go c.Gone()
+	go c.Disconnected()
 }
 
 func (c *fakeClient) Full() <-chan struct{} { return c.full }
 
-// take returns what the client heard since the last time, in short: texts, answers, questions.
+// take returns what the client got since the last call, in short: texts, answers, questions.
 func (c *fakeClient) take() (short []string) {
 	c.t.Helper()
 	synctest.Wait()
@@ -211,56 +211,56 @@ func (m message) short() string {
 	return fmt.Sprintf("%v= %s", m.ID, m.Result)
 }
 
-// house is a server with agents of the test's.
-type house struct {
+// testServer is a server with agents of the test.
+type testServer struct {
 	*Server
 	t    *testing.T
 	fail error
 
-	starting <-chan struct{} // an agent starts when it is closed, nil for at once
+	starting <-chan struct{} // agents start when it is closed, nil for at once
 
-	starts sync.Mutex
-	began  []*fakeAgent
-	looked []*fakeAgent // which answer clients that have opened nothing
-	next   *fakeAgent   // that is started
+	starts      sync.Mutex
+	began       []*fakeAgent
+	queryAgents []*fakeAgent // those that answer clients without a session
+	next        *fakeAgent   // the one to be started
 }
 
-// agents are those that were started.
-func (h *house) agents() []*fakeAgent {
+// agents returns those that were started for sessions.
+func (h *testServer) agents() []*fakeAgent {
 	h.starts.Lock()
 	defer h.starts.Unlock()
 	return slices.Clone(h.began)
 }
 
-// lastLook is the last of those that answer clients which have opened nothing.
-func (h *house) lastLook() *fakeAgent {
+// lastQueryAgent returns the last agent for a client without a session.
+func (h *testServer) lastQueryAgent() *fakeAgent {
 	synctest.Wait()
 	h.starts.Lock()
 	defer h.starts.Unlock()
-	return h.looked[len(h.looked)-1]
+	return h.queryAgents[len(h.queryAgents)-1]
 }
 
-// all are those that were started, for whatever.
-func (h *house) all() []*fakeAgent {
+// all returns all agents that were started.
+func (h *testServer) all() []*fakeAgent {
 	h.starts.Lock()
 	defer h.starts.Unlock()
-	return slices.Concat(h.began, h.looked)
+	return slices.Concat(h.began, h.queryAgents)
 }
 
-func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
+func withServer(t *testing.T, test func(t *testing.T, h *testServer)) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &house{t: t}
+		h := &testServer{t: t}
 		var err error
 		h.Server, err = New(Options{
-			Agent: relay.Agent{Knows: "droid", Activity: true, Client: protocol.ParseCapabilities}, Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
+			Agent: relay.Agent{HistoryOwner: "droid", Activity: true, Client: protocol.ParseCapabilities}, Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
 			Version: "1", Log: zap.NewNop(), Command: func(words ...string) string { return "<" + strings.Join(words, " ") + ">" },
-			start: h.start,
-			look:  h.look,
+			start:           h.start,
+			startQueryAgent: h.startQueryAgent,
 		})
 		require.NoError(t, err)
 		defer func() {
 			h.Server.Close(context.Background())
-			require.NoError(t, os.RemoveAll(filepath.Join(h.Journals, unfinishedDir))) // a turn may run yet
+			require.NoError(t, os.RemoveAll(filepath.Join(h.Journals, unfinishedDir))) // a turn may still run
 			_ = os.Remove(h.Journals)
 			require.NoDirExists(t, h.Journals)
 		}()
@@ -268,17 +268,17 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 	})
 }
 
-// look starts what answers a client that has opened nothing.
-func (h *house) look(hello Hello, _ io.Writer) (process, error) {
+// startQueryAgent starts an agent for a client without a session.
+func (h *testServer) startQueryAgent(hello AttachParams, _ io.Writer) (agentProcess, error) {
 	h.starts.Lock()
 	defer h.starts.Unlock()
 	a := newFakeAgent(h.t, hello)
-	h.looked = append(h.looked, a)
+	h.queryAgents = append(h.queryAgents, a)
 	return a, nil
 }
 
 // start starts an agent.
-func (h *house) start(hello Hello, stderr io.Writer) (process, error) {
+func (h *testServer) start(hello AttachParams, stderr io.Writer) (agentProcess, error) {
 	if h.fail != nil {
 		return nil, h.fail
 	}
@@ -298,10 +298,10 @@ func (h *house) start(hello Hello, stderr io.Writer) (process, error) {
 
 const everything = `{"fs":{"readTextFile":true,"writeTextFile":true},"elicitation":{"form":{}}}`
 
-// client joins, and is initialized. The agent is the one that is started if it opens the first session of its kind.
-func (h *house) client(name, capabilities string) (*fakeClient, *fakeAgent) {
+// client adds an initialized client. The agent is the one that is started if the client opens the first session of its kind.
+func (h *testServer) client(name, capabilities string) (*fakeClient, *fakeAgent) {
 	h.t.Helper()
-	c := &fakeClient{t: h.t, house: h, own: newFakeAgent(h.t, Hello{})}
+	c := &fakeClient{t: h.t, house: h, own: newFakeAgent(h.t, AttachParams{})}
 	h.t.Cleanup(c.own.exit)
 	c.Client = h.Join(c, ClientOptions{Local: true, From: "socket"})
 	c.say(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":%q,"version":"1"},"clientCapabilities":%s}}`, name, capabilities)
@@ -319,7 +319,7 @@ func (c *fakeClient) say(format string, args ...any) {
 	synctest.Wait()
 }
 
-// opens has a client open a new session.
+// opens makes a client open a new session.
 func (c *fakeClient) opens(a *fakeAgent, id string) {
 	c.t.Helper()
 	c.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
@@ -327,7 +327,7 @@ func (c *fakeClient) opens(a *fakeAgent, id string) {
 	require.Len(c.t, c.take(), 1)
 }
 
-// prompts has a client send a prompt, and returns what its agent heard.
+// prompts makes a client send a prompt, and returns the agent's request.
 func (c *fakeClient) prompts(a *fakeAgent, session, text string) message {
 	c.t.Helper()
 	c.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}}`, session, text)
@@ -347,10 +347,10 @@ func (a *fakeAgent) asksPermission(session string) {
 
 const allowed = `{"outcome":{"outcome":"selected","optionId":"yes"}}`
 
-// A load waits for a close that the same client has sent before it, also for one that fails.
+// A load waits for a close that the same client sent before it, even if that fails.
 func TestLoadBehindAClose(t *testing.T) {
 	for _, closed := range []bool{true, false} {
-		inHouse(t, func(t *testing.T, h *house) {
+		withServer(t, func(t *testing.T, h *testServer) {
 			c, a := h.client("Zed", everything)
 			c.opens(a, "s1")
 			c.say(`{"jsonrpc":"2.0","id":"c","method":"session/close","params":{"sessionId":"s1"}}`)
@@ -374,9 +374,9 @@ func TestLoadBehindAClose(t *testing.T) {
 	}
 }
 
-// A client sees no difference to an agent of its own.
+// A client sees no difference to an agent that it starts itself.
 func TestOneClient(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		prompt := c.prompts(a, "s1", "go")
@@ -385,7 +385,7 @@ func TestOneClient(t *testing.T) {
 		got := c.take()
 		require.Equal(t, "agent: hello", got[0])
 		id, _, _ := strings.Cut(got[1], "?")
-		require.Equal(t, Asks, h.Status().Sessions[0].State)
+		require.Equal(t, Asking, h.Status().Sessions[0].State)
 		require.Equal(t, "make", h.Status().Sessions[0].Question)
 		c.say(`{"jsonrpc":"2.0","id":%q,"result":%s}`, id, allowed)
 		answer := a.next()
@@ -399,14 +399,14 @@ func TestOneClient(t *testing.T) {
 	})
 }
 
-// When the editor goes in the middle of a turn, the turn goes on, and who comes back sees all of it.
+// If the editor leaves during a turn, the turn continues, and a returning client sees all of it.
 func TestTurnOutlivesItsClient(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		prompt := c.prompts(a, "s1", "go")
 		a.chunk("s1", "one")
-		c.Gone()
+		c.Disconnected()
 		a.chunk("s1", "two")
 		a.asksPermission("s1")
 		a.hearsNothing()
@@ -430,15 +430,15 @@ func TestTurnOutlivesItsClient(t *testing.T) {
 	})
 }
 
-// A session that rests stays in the agent of a client that has gone, and the next one joins it there.
+// An idle session stays in the agent of a client that has left, and the next client joins it there.
 func TestRestingSessionStays(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		prompt := c.prompts(a, "s1", "go")
 		a.chunk("s1", "before")
 		a.answer(prompt, `{"stopReason":"end_turn"}`)
-		c.Gone()
+		c.Disconnected()
 		again, own := h.client("agent-shell", "{}")
 		again.load("s1")
 		own.hearsNothing()
@@ -455,9 +455,9 @@ func TestRestingSessionStays(t *testing.T) {
 	})
 }
 
-// Two windows see the same in the same order. The first answer counts, and the other is told.
+// Two clients see the same in the same order. The first answer counts, and is shown to the other.
 func TestTwoClients(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		two, _ := h.client("Zed", everything)
@@ -475,7 +475,7 @@ func TestTwoClients(t *testing.T) {
 		a.hearsNothing()
 		require.Equal(t, []string{"agent: \n\nAnswered in Zed: Yes\n\n", "cancel " + id}, one.take())
 		require.Empty(t, two.take(), "it has answered")
-		one.Gone()
+		one.Disconnected()
 		a.chunk("s1", "more")
 		a.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32603,"message":"no model"}}`, prompt.ID)
 		require.Equal(t, []string{"agent: more", "agent: The prompt failed: no model", `session_info_update {"droid-acp":{"error":"no model"}}`}, two.take())
@@ -484,19 +484,18 @@ func TestTwoClients(t *testing.T) {
 	})
 }
 
-// A client that only watches is asked nothing and changes nothing; a program by policy does not answer
-// where a person is.
-func TestWhoMayAnswer(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+// A client that only watches is not asked and changes nothing; a program that decides by policy does not answer if there is a person.
+func TestAnswerRights(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		program, _ := h.client("acpx", "{}")
 		program.load("s1")
 		watching := &fakeClient{t: t}
 		watching.Client = h.Join(watching, ClientOptions{Local: true})
-		watching.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/other","args":["--x"],"watchOnly":true}}`, HelloMethod)
+		watching.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/other","args":["--x"],"watchOnly":true}}`, AttachMethod)
 		watching.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`)
-		require.Equal(t, Hello{Program: "/other", Args: []string{"--x"}, WatchOnly: true}, h.lastLook().hello)
+		require.Equal(t, AttachParams{Program: "/other", Args: []string{"--x"}, WatchOnly: true}, h.lastQueryAgent().hello)
 		watching.load("s1")
 		require.Len(t, watching.take(), 2)
 		program.take()
@@ -509,7 +508,7 @@ func TestWhoMayAnswer(t *testing.T) {
 		require.Equal(t, []string{`p! Not done: this client only watches`, `l! Not opened: this client only joins sessions that are open here, which <ps> shows`}, watching.take())
 		a.hearsNothing()
 		require.Len(t, h.agents(), 1)
-		one.Gone()
+		one.Disconnected()
 		require.Len(t, program.take(), 1, "else nobody would answer")
 	})
 }
@@ -518,9 +517,9 @@ func (c *fakeClient) prompt() {
 	c.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s1","prompt":[]}}`)
 }
 
-// Files are the editor's while it is there, and the disk's afterwards, also those that it did not answer for.
+// Files are the editor's while it is connected, and the disk's afterwards, including those with unanswered requests.
 func TestFilesWithoutAnEditor(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		path := filepath.Join(t.TempDir(), "a b.txt")
 		require.NoError(t, os.WriteFile(path, []byte("one\ntwo\nthree\n"), 0o600))
 		c, a := h.client("Zed", everything)
@@ -528,7 +527,7 @@ func TestFilesWithoutAnEditor(t *testing.T) {
 		a.say(`{"jsonrpc":"2.0","id":1,"method":"fs/read_text_file","params":{"sessionId":"s1","path":%q,"line":2,"limit":1}}`, path)
 		require.Len(t, c.take(), 1)
 		c.prompts(a, "s1", "go")
-		c.Gone()
+		c.Disconnected()
 		require.JSONEq(t, `{"content":"two\n"}`, string(a.next().Result))
 		a.say(`{"jsonrpc":"2.0","id":2,"method":"fs/write_text_file","params":{"sessionId":"s1","path":%q,"content":"new"}}`, path)
 		require.JSONEq(t, `{}`, string(a.next().Result))
@@ -547,14 +546,14 @@ func TestFilesWithoutAnEditor(t *testing.T) {
 	})
 }
 
-// What nobody answers is refused after a while; then the turn can end, and with it the agent.
+// A question that nobody answers is refused after a while; then the turn can end, and with it the agent.
 func TestNobodyAnswers(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		prompt := c.prompts(a, "s1", "go")
 		a.asksPermission("s1")
-		c.Gone()
+		c.Disconnected()
 		time.Sleep(time.Hour - time.Second)
 		a.hearsNothing()
 		time.Sleep(time.Second)
@@ -564,7 +563,7 @@ func TestNobodyAnswers(t *testing.T) {
 		later, _ := h.client("Zed", everything)
 		later.load("s1")
 		require.Contains(t, later.take(), "agent: \n\nRefused, since nobody was there for 1h who could answer it: `make`\n\n")
-		later.Gone()
+		later.Disconnected()
 		a.answer(prompt, `{"stopReason":"cancelled"}`)
 		time.Sleep(5*time.Minute - time.Second)
 		require.Len(t, h.Status().Sessions, 1)
@@ -576,9 +575,9 @@ func TestNobodyAnswers(t *testing.T) {
 	})
 }
 
-// An agent that ends by itself is told to all who wait for it, or see its sessions.
+// The unexpected end of an agent is reported to all clients that wait for it, or see its sessions.
 func TestAgentEnds(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		two, own := h.client("Zed", everything)
@@ -602,9 +601,9 @@ func TestAgentEnds(t *testing.T) {
 	})
 }
 
-// A message that is too long ends the agent, and who waits for it is told the limit.
+// A message that is too long ends the agent, and waiting requests get an error with the limit.
 func TestAgentSaysTooMuch(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		h.maxLine = 10 << 10
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
@@ -617,9 +616,9 @@ func TestAgentSaysTooMuch(t *testing.T) {
 	})
 }
 
-// A message of several lines is one to an agent.
+// A message of several lines reaches an agent as one.
 func TestMessageOfSeveralLines(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		c.say(" {\r\n\t\"method\": \"_x\",\n\"params\": {\"sessionId\": \"s1\"}\n}\n")
@@ -628,11 +627,11 @@ func TestMessageOfSeveralLines(t *testing.T) {
 }
 
 func TestAgentThatDoesNotStart(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		h.fail = os.ErrPermission
 		c := &fakeClient{t: t}
 		c.Client = h.Join(c, ClientOptions{})
-		c.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/evil"}}`, HelloMethod)
+		c.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/evil"}}`, AttachMethod)
 		c.say(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}`)
 		c.say(`[]`)
 		c.say(`nonsense`)
@@ -649,9 +648,9 @@ func TestAgentThatDoesNotStart(t *testing.T) {
 	})
 }
 
-// Requests that come at once for a session that is being opened, or moved, wait for that.
+// Concurrent requests for a session that is being opened, or moved, wait for that.
 func TestTwoLoadsAtOnce(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		two, b := h.client("agent-shell", "{}")
 		one.load("s1")
@@ -673,9 +672,9 @@ func TestTwoLoadsAtOnce(t *testing.T) {
 	})
 }
 
-// What is no longer kept, or cannot be, is told.
+// A client gets a notice about messages that are no longer kept, or cannot be read.
 func TestJournalLosesTheOldest(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		h.journalSize = 4000
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
@@ -708,7 +707,7 @@ func TestJournalLosesTheOldest(t *testing.T) {
 
 // An agent is not read while its only client has no room.
 func TestSlowClient(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		c.mu.Lock()
@@ -732,7 +731,7 @@ func TestSlowClient(t *testing.T) {
 }
 
 func TestEndOfASession(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		require.ErrorContains(t, h.End(context.Background(), "s9"), "no session s9 is open here; <ps> lists those that are")
@@ -745,24 +744,24 @@ func TestEndOfASession(t *testing.T) {
 	})
 }
 
-// An agent that does not end with its input is killed.
+// An agent that does not end at the end of its input is killed.
 func TestStubbornAgent(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		a.stubborn = true
 		begin := time.Now()
-		c.Gone()
+		c.Disconnected()
 		a.closes("s1")
 		<-a.exited
 		require.Equal(t, endTime+relay.DrainTime, time.Since(begin))
 	})
 }
 
-// What was said before a session was resumed is not in its journal, and who joins is told; once it is loaded,
-// all of it is there.
+// Messages before a session was resumed are not in its journal, and a joining client gets a notice; once the session is loaded, all of them
+// are.
 func TestJoinedAfterResume(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.say(`{"jsonrpc":"2.0","id":"r","method":"session/resume","params":{"sessionId":"s1","cwd":"/w"}}`)
 		a.answer(a.next(), `{}`)
@@ -773,7 +772,7 @@ func TestJoinedAfterResume(t *testing.T) {
 			other.load("s1")
 			got := other.take()
 			a.answer(prompt, `{"stopReason":"end_turn"}`)
-			other.Gone()
+			other.Disconnected()
 			one.take()
 			return got
 		}
@@ -790,18 +789,18 @@ func TestJoinedAfterResume(t *testing.T) {
 	})
 }
 
-// A full disk costs the journal and nothing else: the turn goes on, and who joins is told.
+// A full disk only affects the journal: the turn continues, and a joining client gets a notice.
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no /dev/full")
 	}
-	inHouse(t, func(t *testing.T, h *house) {
-		require.NoError(t, os.Symlink("/dev/full", filepath.Join(h.Journals, keyOf("s1")+"-000001.jsonl")))
+	withServer(t, func(t *testing.T, h *testServer) {
+		require.NoError(t, os.Symlink("/dev/full", filepath.Join(h.Journals, journalKey("s1")+"-000001.jsonl")))
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		prompt := c.prompts(a, "s1", "go")
 		a.chunk("s1", "one")
-		c.Gone()
+		c.Disconnected()
 		a.chunk("s1", "two")
 		again, _ := h.client("Zed", everything)
 		again.load("s1")

@@ -14,86 +14,88 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// session is one that an agent has open. The server's lock guards it.
+// session is a session that an agent has open. The server's lock guards it.
 type session struct {
 	server      *Server
 	id          string
 	agent       *agent
-	wants       wants // what it was opened with
+	params      openParams // as it was opened
 	title       string
 	journal     *journal
-	watchers    []*watcher // in the order in which they came
-	loader      *Client    // while it loads the session, what that tells is for it alone, also when it has gone: for loadTime
-	changing    bool       // its agent opens it for the first time, or closes it
-	later       []func()   // what waits for that
-	partial     bool       // the journal begins after the conversation did
-	result      []byte     // the agent's answer when it was opened
-	mode, model []byte     // what was chosen since then, as JSON; nil for none
+	subscribers []*subscriber // in the order of their arrival
+	loader      *Client       // set while a client loads the session: replayed updates go to it alone, even after it disconnects, until loadTime has passed
+	changing    bool          // its agent opens it for the first time, or closes it
+	later       []func()      // run when changing ends
+	partial     bool          // the journal begins later than the conversation
+	result      []byte        // the agent's answer to the request that opened it
+	mode, model []byte        // as JSON, if chosen since then; otherwise nil
 	options     []byte
-	cut         bool // a prompt or other work has ended because its agent ends
+	cut         bool // a prompt or other work ended because its agent ends
 	deleted     bool
 	used        bool        // something was done in it since it was opened
 	idle        *time.Timer // closes it; nil while it is needed
 	working     bool        // as the agent reports it
-	turnFrom    int64       // the bytes of the journal when it rested last
-	asked       []*question
+	turnFrom    int64       // the journal's offset when the session was last idle
+	questions   []*question
 	since       time.Time
-	was         string // its state since then
+	lastState   string // the state since that time
 }
 
-// watcher is a client that a session is shown to.
-type watcher struct {
-	client  *Client
-	joins   int      // how often it was told what was said before
-	joining bool     // it is told that now
-	held    [][]byte // what was said meanwhile
-	bytes   int      // of held
-	prompts int      // of its own that have no answer
-	missing bool     // it was not told what the journal has after missed bytes
-	missed  int64
-	lost    bool     // it was not told something else, which a journal had that is no more
-	after   []func() // its prompts that wait until it is told that
+// subscriber is a client that has a session open.
+type subscriber struct {
+	client      *Client
+	replays     int      // number of replays
+	replaying   bool     // a replay is running
+	pending     [][]byte // messages since the replay began
+	bytes       int      // total size of pending
+	prompts     int      // its own unanswered prompts
+	missing     bool     // it was not sent the journal from offset missed on
+	missed      int64
+	lost        bool     // it was not sent something else, from a journal that was reset
+	afterReplay []func() // its prompts that wait for a replay
 }
 
-// hears reports whether the client shows what it is told, and can answer, at this time.
-func (w *watcher) hears() bool { return !w.client.caps.IgnoresUpdatesOutsidePrompt || w.prompts > 0 }
+// receptive reports whether the client can show updates and answer questions at this time.
+func (w *subscriber) receptive() bool {
+	return !w.client.caps.IgnoresUpdatesOutsidePrompt || w.prompts > 0
+}
 
-// misses notes that it is not told what the journal has from there on.
-func (w *watcher) misses(from int64) {
+// markMissed records that it is not sent the journal from an offset on.
+func (w *subscriber) markMissed(from int64) {
 	if !w.missing {
 		w.missing, w.missed = true, from
 	}
 }
 
-// hold keeps a message until the client has joined. One that takes too long is given up.
-func (w *watcher) hold(message []byte) {
-	w.held = append(w.held, message)
+// holdBack keeps a message until the replay has ended. A client for which too much is kept is disconnected.
+func (w *subscriber) holdBack(message []byte) {
+	w.pending = append(w.pending, message)
 	if w.bytes += len(message); w.bytes > maxHeld {
-		w.held, w.bytes = nil, 0
+		w.pending, w.bytes = nil, 0
 		w.client.out.Close("it reads too slowly what was said before it joined")
 	}
 }
 
-// maxHeld is how many bytes are kept for a client that joins.
+// maxHeld is how many bytes are kept for one client.
 const maxHeld = 64 << 20
 
-// newSession makes a session that an agent opens.
-func (s *Server) newSession(id string, a *agent, w wants) *session {
-	open := &session{server: s, id: id, agent: a, wants: w, journal: s.newJournal(id), was: Idle, since: time.Now()}
+// newSession makes the session that an agent opens.
+func (s *Server) newSession(id string, a *agent, w openParams) *session {
+	open := &session{server: s, id: id, agent: a, params: w, journal: s.newJournal(id), lastState: Idle, since: time.Now()}
 	s.sessions[id] = open
 	return open
 }
 
-// end forgets the session.
+// end removes the session from the server.
 func (o *session) end() {
 	if o.server.sessions[o.id] != o {
 		return
 	}
 	delete(o.server.sessions, o.id)
-	for _, q := range slices.Clone(o.asked) {
+	for _, q := range slices.Clone(o.questions) {
 		q.giveUp()
 	}
-	o.watchers = nil
+	o.subscribers = nil
 	if o.idle != nil {
 		o.idle.Stop()
 		o.idle = nil
@@ -103,12 +105,12 @@ func (o *session) end() {
 	} else {
 		o.server.removeJournal(o.journal)
 	}
-	o.agent.rest()
-	o.changed()
+	o.agent.endIfUnused()
+	o.finishChange()
 }
 
-// changed has what waited for a change go on, now that it is over.
-func (o *session) changed() {
+// finishChange runs what waited for a change of the session, which is over now.
+func (o *session) finishChange() {
 	o.changing = false
 	later := o.later
 	o.later = nil
@@ -118,11 +120,11 @@ func (o *session) changed() {
 }
 
 func (o *session) info() SessionInfo {
-	info := SessionInfo{ID: o.id, Title: o.title, Directory: o.wants.directory, State: o.was, Since: o.since, Clients: []string{}, Agent: o.agent.pid()}
-	for _, w := range o.watchers {
-		info.Clients = append(info.Clients, w.client.called())
+	info := SessionInfo{ID: o.id, Title: o.title, Directory: o.params.directory, State: o.lastState, Since: o.since, Clients: []string{}, Agent: o.agent.pid()}
+	for _, w := range o.subscribers {
+		info.Clients = append(info.Clients, w.client.displayName())
 	}
-	for _, q := range o.asked {
+	for _, q := range o.questions {
 		if q.forPeople() {
 			info.Question = q.title()
 		}
@@ -134,14 +136,14 @@ func (o *session) state() string {
 	switch {
 	case !o.working:
 		return Idle
-	case slices.ContainsFunc(o.asked, (*question).forPeople):
-		return Asks
+	case slices.ContainsFunc(o.questions, (*question).forPeople):
+		return Asking
 	}
 	return Running
 }
 
-// works takes the agent's report whether the session works.
-func (o *session) works(working bool) {
+// setWorking handles the agent's report whether the session works.
+func (o *session) setWorking(working bool) {
 	changes := working != o.working
 	o.cut = o.cut || changes && o.agent.ending
 	o.working, o.used = working, o.used || working
@@ -152,29 +154,29 @@ func (o *session) works(working bool) {
 	o.update()
 }
 
-// markTurn notes where the journal is, if the session rests: what is said from there on belongs to the turn that comes.
+// markTurn records the offset of the journal if the session is idle: what follows belongs to the next turn.
 func (o *session) markTurn() {
 	if !o.working {
 		o.turnFrom = o.journal.put
 	}
 }
 
-// update notes since when the session does what it does.
+// update records when the session's state changed.
 func (o *session) update() {
-	if now := o.state(); now != o.was {
-		o.was, o.since = now, time.Now()
+	if now := o.state(); now != o.lastState {
+		o.lastState, o.since = now, time.Now()
 	}
-	o.rest()
+	o.closeIfUnused()
 }
 
-// needed reports whether the session is to stay: it works, somebody has it, or its agent is about to answer or to end.
+// needed reports whether the session must stay open: it works, a client has it, or its agent is about to answer or to end.
 func (o *session) needed() bool {
-	return o.working || len(o.watchers) > 0 || o.loader != nil || o.changing || o.agent.ending || o.agent.asked(o)
+	return o.working || len(o.subscribers) > 0 || o.loader != nil || o.changing || o.agent.ending || o.agent.hasPendingRequest(o)
 }
 
-// rest closes the session after a while in which nobody needs it, or at once where nothing was done in it. The caller calls it whenever that
-// may have begun or ended.
-func (o *session) rest() {
+// closeIfUnused closes the session after it was not needed for a while, or at once if nothing was done in it. The caller calls it whenever
+// needed may have changed.
+func (o *session) closeIfUnused() {
 	switch {
 	case o.server.sessions[o.id] != o:
 	case o.needed():
@@ -195,7 +197,7 @@ func (o *session) rest() {
 			}
 			o.idle = nil
 			if !o.needed() {
-				o.server.Log.Info("a session that nobody needs is closed", zap.String("session", o.id))
+				o.server.Log.Info("closing an unused session", zap.String("session", o.id))
 				o.close()
 			}
 		})
@@ -203,103 +205,103 @@ func (o *session) rest() {
 	}
 }
 
-// close has the agent close the session. Who opens it meanwhile waits for that.
+// close asks the agent to close the session. Clients that open it wait until that is done.
 func (o *session) close() {
 	o.changing = true
 	o.agent.ask("session/close", map[string]string{"sessionId": o.id}, func(_ []byte, err error) {
 		if err != nil {
-			o.server.Log.Warn("a session is not closed", zap.String("session", o.id), zap.Error(err))
-			o.changed()
+			o.server.Log.Warn("cannot close a session", zap.String("session", o.id), zap.Error(err))
+			o.finishChange()
 		}
 	})
 }
 
-// beginAnew has the journal begin anew, for who loads the session. What others have missed is not to be found in it.
-func (o *session) beginAnew() {
+// resetJournal starts a new journal, for a client that loads the session. It does not contain what other clients have missed.
+func (o *session) resetJournal() {
 	o.server.removeJournal(o.journal)
 	o.journal, o.partial, o.turnFrom = o.server.newJournal(o.id), false, 0
-	for _, w := range o.watchers {
+	for _, w := range o.subscribers {
 		w.lost = w.lost || w.missing
 		w.missing = false
 	}
 }
 
-// worksForOthers reports whether the session works, and the client has neither asked for that nor has it alone.
+// worksForOthers reports whether the session works, the client has not prompted it, and another client has it open.
 func (o *session) worksForOthers(c *Client) bool {
-	w := o.watcher(c)
-	return o.working && (w == nil || w.prompts == 0 && len(o.watchers) > 1)
+	w := o.subscriber(c)
+	return o.working && (w == nil || w.prompts == 0 && len(o.subscribers) > 1)
 }
 
-func (o *session) watcher(c *Client) *watcher {
-	if i := slices.IndexFunc(o.watchers, func(w *watcher) bool { return w.client == c }); i >= 0 {
-		return o.watchers[i]
+func (o *session) subscriber(c *Client) *subscriber {
+	if i := slices.IndexFunc(o.subscribers, func(w *subscriber) bool { return w.client == c }); i >= 0 {
+		return o.subscribers[i]
 	}
 	return nil
 }
 
-// attach shows the session to a client from now on.
-func (o *session) attach(c *Client) *watcher {
-	w := o.watcher(c)
+// subscribe adds a client to the session.
+func (o *session) subscribe(c *Client) *subscriber {
+	w := o.subscriber(c)
 	if w == nil {
-		w = &watcher{client: c}
-		o.watchers = append(o.watchers, w)
+		w = &subscriber{client: c}
+		o.subscribers = append(o.subscribers, w)
 	}
-	o.rest()
+	o.closeIfUnused()
 	return w
 }
 
-// detach shows it to a client no longer. What only that client was asked others are.
-func (o *session) detach(c *Client) {
-	o.watchers = slices.DeleteFunc(o.watchers, func(w *watcher) bool { return w.client == c })
-	for _, q := range slices.Clone(o.asked) {
-		q.without(c)
+// unsubscribe removes a client from the session. Questions that only that client had go to others.
+func (o *session) unsubscribe(c *Client) {
+	o.subscribers = slices.DeleteFunc(o.subscribers, func(w *subscriber) bool { return w.client == c })
+	for _, q := range slices.Clone(o.questions) {
+		q.removeClient(c)
 	}
-	o.rest()
+	o.closeIfUnused()
 }
 
-// tellBut shows a message, with its line's end, to all who are there but one, and keeps it. nil leaves out nobody.
-func (o *session) tellBut(not *Client, line []byte) {
+// broadcast sends a message, with its line end, to all clients but one, and adds it to the journal. not is nil to exclude none.
+func (o *session) broadcast(not *Client, line []byte) {
 	from := o.journal.put
 	o.journal.write(line)
 	message := line[: len(line)-1 : len(line)-1]
 	if o.loader != nil {
 		if o.loader != not {
-			o.loader.send(o.shown(o.loader, message, true))
+			o.loader.send(o.adapt(o.loader, message, true))
 		}
 		return
 	}
-	for _, w := range o.watchers {
+	for _, w := range o.subscribers {
 		switch {
 		case w.client == not:
-		case w.joining:
-			w.hold(message)
-		case !w.hears() && inTurns(message):
-			w.misses(from)
+		case w.replaying:
+			w.holdBack(message)
+		case !w.receptive() && inTurns(message):
+			w.markMissed(from)
 		default:
-			w.client.send(o.shown(w.client, message, false))
+			w.client.send(o.adapt(w.client, message, false))
 		}
 	}
 }
 
-// full is closed when the only one who is there has room for more; nil if it has, or is not alone.
+// full returns a channel that is closed once the only client has room for more; nil if it has room, or is not the only one.
 func (o *session) full() <-chan struct{} {
 	switch {
 	case o.loader != nil:
 		return o.loader.out.Full()
-	case len(o.watchers) == 1 && !o.watchers[0].joining:
-		return o.watchers[0].client.out.Full()
+	case len(o.subscribers) == 1 && !o.subscribers[0].replaying:
+		return o.subscribers[0].client.out.Full()
 	}
 	return nil
 }
 
-// note keeps what an update changes of the answer that opened the session.
-func (o *session) note(params []byte) {
+// applyUpdate records what an update changes in the answer that opened the session.
+func (o *session) applyUpdate(params []byte) {
 	update := rawjson.Field(params, "update")
 	switch textAt(update, "sessionUpdate") {
 	case "current_mode_update":
 		o.mode = bytes.Clone(rawjson.Field(update, "currentModeId"))
 	case "config_option_update":
-		o.chosen(rawjson.Field(update, "configOptions"))
+		o.setOptions(rawjson.Field(update, "configOptions"))
 	case "session_info_update":
 		if title := textAt(update, "title"); title != "" {
 			o.title = title
@@ -307,14 +309,14 @@ func (o *session) note(params []byte) {
 	}
 }
 
-// chosen notes options, of which the mode and the model are told in ways of their own, too.
-func (o *session) chosen(options []byte) {
+// setOptions records options. The mode and the model among them also have fields of their own in ACP.
+func (o *session) setOptions(options []byte) {
 	o.options = bytes.Clone(options)
 	var all []struct {
 		Category     string
 		CurrentValue json.RawMessage
 	}
-	_ = json.Unmarshal(options, &all) // of an agent that says something else nothing is noted
+	_ = json.Unmarshal(options, &all) // an agent that sends something else changes nothing
 	for _, option := range all {
 		switch option.Category {
 		case "mode":
@@ -325,22 +327,21 @@ func (o *session) chosen(options []byte) {
 	}
 }
 
-// optionSet tells the others what a client has set, which the agent tells that client alone: as its answer.
-func (o *session) optionSet(c *Client, result []byte) {
+// broadcastOption sends the other clients an option that a client has set: the agent sends it to that client alone, in its answer.
+func (o *session) broadcastOption(c *Client, result []byte) {
 	options := rawjson.Field(result, "configOptions")
 	if options == nil {
 		return
 	}
-	o.chosen(options)
-	o.updates(c, struct {
+	o.setOptions(options)
+	o.broadcastUpdate(c, struct {
 		SessionUpdate string          `json:"sessionUpdate"`
 		ConfigOptions json.RawMessage `json:"configOptions"`
 	}{"config_option_update", options})
 }
 
-// opened is the answer to a client that joins: as the agent gave it when the session was opened, with
-// what has changed since.
-func (o *session) opened(c *Client) json.RawMessage {
+// openResult returns the answer for a client that joins: the agent's answer when the session was opened, with what has changed since.
+func (o *session) openResult(c *Client) json.RawMessage {
 	result := protocol.Fields(o.result)
 	if result == nil {
 		result = map[string]json.RawMessage{}
@@ -352,7 +353,7 @@ func (o *session) opened(c *Client) json.RawMessage {
 	}{"modes": {"currentModeId", o.mode}, "models": {"currentModelId", o.model}} {
 		if choices := protocol.Fields(result[name]); choices != nil && now.value != nil {
 			choices[now.member] = now.value
-			result[name], _ = json.Marshal(choices) // raw JSON encodes
+			result[name], _ = json.Marshal(choices) // raw JSON can be encoded
 		}
 	}
 	if o.options != nil {
@@ -362,28 +363,28 @@ func (o *session) opened(c *Client) json.RawMessage {
 		withoutSwitches(o, c, result)
 	}
 	line, _ := json.Marshal(result)
-	return line
+	return forClient(c, line)
 }
 
-// promptBegan notes a client's prompt.
+// promptBegan records a client's prompt.
 func (o *session) promptBegan(c *Client, params []byte) {
-	if w := o.watcher(c); w != nil {
+	if w := o.subscriber(c); w != nil {
 		w.prompts++
 	}
 	if !o.server.Agent.Activity {
-		o.works(true)
+		o.setWorking(true)
 	}
 	o.showPrompt(c, params)
-	o.offer() // it may hear now
+	o.offerQuestions() // it may be receptive now
 }
 
-// showPrompt shows a client's prompt to the others, as agents show it when they load a session.
+// showPrompt shows a client's prompt to the others, in the form in which agents replay it.
 func (o *session) showPrompt(c *Client, params []byte) {
 	var p struct{ Prompt []json.RawMessage }
-	_ = json.Unmarshal(params, &p) // the agent says what is wrong with it
+	_ = json.Unmarshal(params, &p) // the agent reports what is wrong with it
 	id := uuid.NewString()
 	for _, block := range p.Prompt {
-		o.updates(c, struct {
+		o.broadcastUpdate(c, struct {
 			SessionUpdate string          `json:"sessionUpdate"`
 			MessageID     string          `json:"messageId"`
 			Content       json.RawMessage `json:"content"`
@@ -392,15 +393,15 @@ func (o *session) showPrompt(c *Client, params []byte) {
 	}
 }
 
-// promptEnded tells those how it ended who have not asked.
-func (o *session) promptEnded(c *call, line, result []byte) {
-	if w := o.watcher(c.client); w != nil && w.prompts > 0 {
+// promptEnded shows how a prompt ended to the clients that did not send it.
+func (o *session) promptEnded(c *pendingCall, line, result []byte) {
+	if w := o.subscriber(c.client); w != nil && w.prompts > 0 {
 		w.prompts--
 	}
 	if !o.server.Agent.Activity {
-		o.works(o.agent.prompted(o))
+		o.setWorking(o.agent.hasPendingPrompt(o))
 	}
-	if o.agent.ending { // so it has not stored all of the turn
+	if o.agent.ending { // it has not stored the whole turn
 		o.cut = true
 		return
 	}
@@ -408,22 +409,22 @@ func (o *session) promptEnded(c *call, line, result []byte) {
 	if result != nil {
 		meta["stopReason"] = textAt(result, "stopReason")
 	} else {
-		meta["error"] = failure(line)
-		o.say("The prompt failed: "+failure(line), c.client)
+		meta["error"] = errorText(line)
+		o.broadcastText("The prompt failed: "+errorText(line), c.client)
 	}
-	o.updates(c.client, struct {
+	o.broadcastUpdate(c.client, struct {
 		SessionUpdate string         `json:"sessionUpdate"`
 		Meta          map[string]any `json:"_meta"`
 	}{"session_info_update", map[string]any{"droid-acp": meta}})
-	for _, w := range o.watchers {
-		if w.client != c.client && w.prompts > 0 && !w.joining {
-			o.setApart(w)
+	for _, w := range o.subscribers {
+		if w.client != c.client && w.prompts > 0 && !w.replaying {
+			o.separateTurns(w)
 		}
 	}
 }
 
-// failure is what the error of a response says to people.
-func failure(line []byte) string {
+// errorText returns the text of a response's error for people.
+func errorText(line []byte) string {
 	e := rawjson.Field(line, "error")
 	if details := textAt(rawjson.Field(e, "data"), "details"); details != "" {
 		return textAt(e, "message") + "\n\n" + details
@@ -431,13 +432,13 @@ func failure(line []byte) string {
 	return textAt(e, "message")
 }
 
-// say shows words of the server's own to all but one.
-func (o *session) say(text string, not *Client) {
-	o.updates(not, ownWords(text))
+// broadcastText shows a text of the server to all clients but one.
+func (o *session) broadcastText(text string, not *Client) {
+	o.broadcastUpdate(not, agentText(text))
 }
 
-// ownWords is a message of the server's own, marked as no part of an answer.
-func ownWords(text string) any {
+// agentText is a message chunk of the server, marked as no part of an answer.
+func agentText(text string) any {
 	return struct {
 		SessionUpdate string           `json:"sessionUpdate"`
 		MessageID     string           `json:"messageId"`
@@ -449,9 +450,9 @@ func ownWords(text string) any {
 	}
 }
 
-func (o *session) updates(not *Client, update any) {
+func (o *session) broadcastUpdate(not *Client, update any) {
 	if line, err := o.encode(update); err == nil {
-		o.tellBut(not, line)
+		o.broadcast(not, line)
 	}
 }
 
@@ -463,7 +464,7 @@ func (o *session) encode(update any) ([]byte, error) {
 	return line, err
 }
 
-// encodeUpdate is the line of an update of the session with this id.
+// encodeUpdate returns the line of an update of a session.
 func encodeUpdate(id string, update any) ([]byte, error) {
 	return jsonrpc.EncodeCall(nil, "session/update", struct {
 		SessionID string `json:"sessionId"`

@@ -8,16 +8,16 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// An agent may know one conversation by several ids, its thread: droid makes a new session when it compacts or rewinds one. Here a session is
-// open by one of them, which the agent is sent. A client may use any: it is sent the one that it opened the session by.
+// An agent may know one conversation by several IDs, its thread: droid makes a new session when it compacts or rewinds one. The server has
+// a session open by one of them, which the agent is sent. A client may use any, and is sent the ID by which it opened the session.
 
-// lookUp finds the open session of the thread that an id belongs to, for find. It releases the lock while it reads a disk.
-func (c *Client) lookUp(id string) error {
+// resolveThread finds the open session of the thread that an ID belongs to, for find. It releases the lock while it reads the disk.
+func (c *Client) resolveThread(id string) error {
 	s := c.server
 	if id == "" || s.Thread == nil || len(s.sessions) == 0 || c.find(id) != nil {
 		return nil
 	}
-	hello := c.hello
+	hello := c.attachParams
 	s.mu.Unlock()
 	ids, err := s.Thread(hello, id)
 	s.mu.Lock()
@@ -33,7 +33,7 @@ func (c *Client) lookUp(id string) error {
 	return err
 }
 
-// find is the open session that the client names by an id, nil for none.
+// find returns the open session that the client names by an ID, nil if there is none.
 func (c *Client) find(id string) *session {
 	if open := c.server.sessions[id]; open != nil {
 		return open
@@ -41,8 +41,8 @@ func (c *Client) find(id string) *session {
 	return c.server.sessions[c.threads[id]]
 }
 
-// know has the client know a session by this id from now on, and returns the one before.
-func (c *Client) know(o *session, id string) (before string) {
+// setAlias records the ID by which the client knows a session, and returns the previous one.
+func (c *Client) setAlias(o *session, id string) (before string) {
 	before = c.aliases[o.id]
 	delete(c.aliases, o.id)
 	if id != "" && id != o.id {
@@ -54,7 +54,7 @@ func (c *Client) know(o *session, id string) (before string) {
 	return before
 }
 
-// aliased is a message with the id by which the client knows the session that it is about.
+// aliased returns a message with the ID by which the client knows its session.
 func (c *Client) aliased(message []byte) []byte {
 	if len(c.aliases) == 0 {
 		return message
@@ -66,9 +66,9 @@ func (c *Client) aliased(message []byte) []byte {
 	return message
 }
 
-// withSession is a message with another id in the place of that of its session, which it must have.
+// withSession returns a message with the ID of its session replaced. The message must have one.
 func withSession(message []byte, h jsonrpc.Head, id string) []byte {
-	text, _ := json.Marshal(id) // a text encodes
+	text, _ := json.Marshal(id) // a text can be encoded
 	value := rawjson.Field(paramsOf(message, h), "sessionId")
 	begin := cap(message) - cap(value)
 	return slices.Concat(message[:begin], text, message[begin+len(value):])

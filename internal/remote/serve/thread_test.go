@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inThread is inHouse with a conversation that is s1 and s2 by turns, of which a window has opened s1.
-func inThread(t *testing.T, test func(t *testing.T, h *house, one *fakeClient, a *fakeAgent)) {
-	inHouse(t, func(t *testing.T, h *house) {
-		h.Thread = func(hello Hello, id string) ([]string, error) {
+// inThread is withServer with a conversation that is s1 and s2 in turn, of which a client has opened s1.
+func inThread(t *testing.T, test func(t *testing.T, h *testServer, one *fakeClient, a *fakeAgent)) {
+	withServer(t, func(t *testing.T, h *testServer) {
+		h.Thread = func(hello AttachParams, id string) ([]string, error) {
 			require.NotEmpty(t, hello.Env, "whose store it is")
 			require.True(t, h.mu.TryLock(), "a disk is waited for without the lock")
 			defer h.mu.Unlock()
@@ -27,7 +27,7 @@ func inThread(t *testing.T, test func(t *testing.T, h *house, one *fakeClient, a
 	})
 }
 
-// sessions are the ids in what the client heard since the last time, each once.
+// sessions returns the session IDs in what the client got since the last call, each once.
 func (c *fakeClient) sessions() (ids []string) {
 	c.t.Helper()
 	c.mu.Lock()
@@ -46,11 +46,12 @@ func (c *fakeClient) asks(method, session string) {
 	c.say(`{"jsonrpc":"2.0","id":"x","method":%q,"params":{"sessionId":%q,"cwd":"/w","mcpServers":[]}}`, method, session)
 }
 
-// Whoever opens a conversation by another id of its thread joins it in the agent that has it, and knows it by that id; all others know it by theirs.
+// A client that opens a conversation by another ID of its thread joins it in the agent that has it, and knows it by that ID; the others
+// keep theirs.
 func TestOpenByAnotherID(t *testing.T) {
 	for _, method := range []string{"session/load", "session/resume"} {
 		t.Run(method, func(t *testing.T) {
-			inThread(t, func(t *testing.T, h *house, one *fakeClient, a *fakeAgent) {
+			inThread(t, func(t *testing.T, h *testServer, one *fakeClient, a *fakeAgent) {
 				prompt := one.prompts(a, "s1", "go")
 				a.chunk("s1", "before")
 				two, own := h.client("Zed", everything)
@@ -83,10 +84,10 @@ func TestOpenByAnotherID(t *testing.T) {
 	}
 }
 
-// The agent loads it by the id that it has, and what it shows meanwhile is by that of the window. A load that fails, or is refused, leaves the
-// window with the id that it had.
+// The agent loads it by its own ID, and the updates of the load have the client's. After a load that fails, or is refused, the client keeps
+// its previous ID.
 func TestLoadByAnotherID(t *testing.T) {
-	inThread(t, func(t *testing.T, h *house, one *fakeClient, a *fakeAgent) {
+	inThread(t, func(t *testing.T, h *testServer, one *fakeClient, a *fakeAgent) {
 		one.load("s2")
 		loading := a.next()
 		require.Equal(t, "s1", loading.Params["sessionId"])
@@ -118,10 +119,10 @@ func TestLoadByAnotherID(t *testing.T) {
 	})
 }
 
-// Other methods mean the open conversation by any of its ids.
+// Other methods accept any of the open conversation's IDs.
 func TestMethodsByAnotherID(t *testing.T) {
 	const shut = "x! The session could not be deleted: deleting session s1: it is open in another window or program of yours; close it there first"
-	inThread(t, func(t *testing.T, h *house, one *fakeClient, a *fakeAgent) {
+	inThread(t, func(t *testing.T, h *testServer, one *fakeClient, a *fakeAgent) {
 		two, own := h.client("Emacs", everything)
 		two.asks("session/delete", "s2")
 		require.Equal(t, []string{shut}, two.take())
@@ -149,9 +150,9 @@ func TestMethodsByAnotherID(t *testing.T) {
 	})
 }
 
-// A load by another id waits for the close before it, and then opens that one.
+// A load by another ID waits for the close before it, and then opens that session.
 func TestLoadByAnotherIDBehindAClose(t *testing.T) {
-	inThread(t, func(t *testing.T, h *house, one *fakeClient, a *fakeAgent) {
+	inThread(t, func(t *testing.T, h *testServer, one *fakeClient, a *fakeAgent) {
 		one.asks("session/close", "s1")
 		one.load("s2")
 		a.closes("s1")
@@ -164,10 +165,10 @@ func TestLoadByAnotherIDBehindAClose(t *testing.T) {
 	})
 }
 
-// Where it cannot be read which conversation an id means, nothing is done.
+// If an ID's conversation cannot be determined, nothing is done.
 func TestUnknownThread(t *testing.T) {
-	inThread(t, func(t *testing.T, h *house, one *fakeClient, a *fakeAgent) {
-		h.Thread = func(Hello, string) ([]string, error) { return nil, errors.New("the disk is gone; plug it in") }
+	inThread(t, func(t *testing.T, h *testServer, one *fakeClient, a *fakeAgent) {
+		h.Thread = func(AttachParams, string) ([]string, error) { return nil, errors.New("the disk is gone; plug it in") }
 		two, own := h.client("Emacs", everything)
 		two.load("s2")
 		require.Equal(t, []string{"l! Not done: the disk is gone; plug it in"}, two.take())

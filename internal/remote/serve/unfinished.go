@@ -25,34 +25,34 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// An agent stores a message when it has ended. If the agent or the server ends in a turn, only the session's journal has the rest. Such a
-// journal is one of these, in this order:
+// An agent stores a message when the message has ended. If the agent or the server ends during a turn, the rest is only in the session's
+// journal. Such a journal goes through these states, in this order:
 //
 //   - written, while the session is open; session.end removes it if the session rests;
-//   - kept, in unfinishedDir: moved there by session.keepJournal, or, after a server that was killed, by the next one (takeOver);
+//   - kept, in unfinishedDir: moved there by session.keepJournal, or, after a server that was killed, by the next one (loadUnfinished);
 //   - shown: a load of the session compares it with what the agent replays, and sends the client what the replay lacks (showUnfinished);
 //   - removed: once it was shown, when the session is deleted, or when it is too old or there is too much.
 
-// unfinishedDir is in the journals' directory.
+// unfinishedDir is inside the directory of journals.
 const unfinishedDir = "unfinished"
 
-// What is kept there of all sessions together.
+// Limits of what is kept there for all sessions together.
 const (
 	unfinishedSize = 256 << 20
 	unfinishedTime = 30 * 24 * time.Hour
 )
 
-// maxUnfinished is how many bytes of a turn are shown, the last ones.
+// maxUnfinished is how many trailing bytes of a turn are shown.
 const maxUnfinished = 1 << 20
 
-// keyOf is what the names of a session's files begin with.
-func keyOf(session string) string {
+// journalKey returns the prefix of the names of a session's files.
+func journalKey(session string) string {
 	sum := sha256.Sum256([]byte(session))
 	return hex.EncodeToString(sum[:12])
 }
 
-// takeOver finds the journals that are kept, and keeps those of a server that was killed.
-func (s *Server) takeOver() error {
+// loadUnfinished finds the kept journals, and keeps those of a server that was killed.
+func (s *Server) loadUnfinished() error {
 	dir := filepath.Join(s.Journals, unfinishedDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -91,8 +91,8 @@ func (s *Server) takeOver() error {
 	return nil
 }
 
-// keptName is the name of a journal in unfinishedDir, from before or after the time when this server began: the names of a session's files
-// sort by their age.
+// keptName returns the name of a journal in unfinishedDir, from before or after the start of this server: the names of a session's files
+// sort by age.
 func keptName(name string, at time.Time) string {
 	key, rest, _ := strings.Cut(name, "-")
 	return fmt.Sprintf("%s-%019d-%s", key, at.UnixNano(), rest)
@@ -111,7 +111,7 @@ func (o *session) keepJournal() {
 		j.close()
 		for _, from := range []string{j.file.old(), path} {
 			name := keptName(filepath.Base(from), s.begun)
-			if os.Rename(from, filepath.Join(s.Journals, unfinishedDir, name)) == nil { // most have no old half
+			if os.Rename(from, filepath.Join(s.Journals, unfinishedDir, name)) == nil { // most have no older half
 				s.mu.Lock()
 				s.addUnfinished(name)
 				s.mu.Unlock()
@@ -120,41 +120,41 @@ func (o *session) keepJournal() {
 	})
 }
 
-// removeUnfinished removes what is kept of a session. The caller holds mu.
+// removeUnfinished removes the kept journals of a session. The caller holds mu.
 func (s *Server) removeUnfinished(session string) {
-	paths := s.unfinished[keyOf(session)]
-	delete(s.unfinished, keyOf(session))
+	paths := s.unfinished[journalKey(session)]
+	delete(s.unfinished, journalKey(session))
 	if paths != nil {
 		s.work.Go(func() {
 			for _, path := range paths {
-				_ = os.Remove(path) // the next server tries again, when it is old
+				_ = os.Remove(path) // the next server tries again, once it is old
 			}
 		})
 	}
 }
 
-// showUnfinished sends the client that loads the session what is kept of it and was not replayed, and then calls done, with mu held.
-// It returns nil where nothing is kept, else a channel that is closed after that. The caller holds mu.
+// showUnfinished sends the client that loads the session the kept parts that were not replayed, and then calls done, with mu held. It
+// returns nil if nothing is kept, otherwise a channel that is closed after that. The caller holds mu.
 func (o *session) showUnfinished(done func()) <-chan struct{} {
-	s, paths := o.server, o.server.unfinished[keyOf(o.id)]
+	s, paths := o.server, o.server.unfinished[journalKey(o.id)]
 	if o.loader == nil || o.loader.gone || paths == nil {
 		return nil
 	}
 	journal, end, shown := o.journal, o.journal.put, make(chan struct{})
 	s.work.Go(func() {
 		defer close(shown)
-		text, err := unfinished(paths, func(line func([]byte)) error {
+		text, err := unfinished(o.id, paths, func(line func([]byte)) error {
 			return journal.file.read(0, end, func(int64) {}, line)
 		})
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		switch {
 		case err != nil:
-			o.say(fmt.Sprintf("What was said here in a turn without an end cannot be shown: %v.", err), nil)
-			delete(s.unfinished, keyOf(o.id)) // the next server tries again
+			o.broadcastText(fmt.Sprintf("What was said here in a turn without an end cannot be shown: %v.", err), nil)
+			delete(s.unfinished, journalKey(o.id)) // the next server tries again
 		case o.loader != nil && !o.loader.gone:
 			if text != "" {
-				o.say("\n\n**Unfinished:** this turn ended with its server or agent. "+s.Agent.Keeper()+" has not stored this part of it:\n\n"+text+"\n\n", nil)
+				o.broadcastText("\n\n**Unfinished:** this turn ended with its server or agent. "+s.Agent.HistoryOwnerName()+" has not stored this part of it:\n\n"+text+"\n\n", nil)
 			}
 			s.removeUnfinished(o.id)
 		}
@@ -163,21 +163,25 @@ func (o *session) showUnfinished(done func()) <-chan struct{} {
 	return shown
 }
 
-// unfinished is the text of what the turns at the end of journals have and a replay has not.
-func unfinished(paths []string, replay func(line func([]byte)) error) (string, error) {
+// unfinished returns the text of the unfinished turns of a session's journals, without what a replay has shown and what its subagents said.
+func unfinished(session string, paths []string, replay func(line func([]byte)) error) (string, error) {
 	var replayed conversation
-	if err := replay(func(line []byte) { replayed.addUpdate(updateKind(line)) }); err != nil {
+	if err := replay(func(line []byte) {
+		if subject(line) == session {
+			replayed.addUpdate(updateKind(line))
+		}
+	}); err != nil {
 		return "", err
 	}
 	turns := map[string]*openTurn{} // by the names of journals
 	slices.Sort(paths)
-	for _, older := range []bool{true, false} { // the halves of a journal
+	for _, older := range []bool{true, false} { // the two halves of a journal
 		for _, path := range paths {
 			name := strings.TrimSuffix(path, oldSuffix)
 			if older != (name != path) {
 				continue
 			}
-			turns[name] = cmp.Or(turns[name], &openTurn{})
+			turns[name] = cmp.Or(turns[name], &openTurn{session: session})
 			if err := readJournal(path, turns[name].add); err != nil {
 				return "", err
 			}
@@ -185,7 +189,7 @@ func unfinished(paths []string, replay func(line func([]byte)) error) (string, e
 	}
 	var texts []string
 	for _, name := range slices.Sorted(maps.Keys(turns)) {
-		texts = append(texts, turns[name].lackingIn(replayed)...)
+		texts = append(texts, turns[name].missingFrom(replayed)...)
 	}
 	text := strings.Join(texts, "\n\n")
 	if begin := len(text) - maxUnfinished; begin > 0 {
@@ -197,7 +201,7 @@ func unfinished(paths []string, replay func(line func([]byte)) error) (string, e
 	return text, nil
 }
 
-// readJournal reads the lines of a file that are JSON: the last one may be cut off.
+// readJournal reads the lines of a file that are valid JSON: the last one may be cut off.
 func readJournal(path string, line func([]byte)) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -224,15 +228,15 @@ func readJournal(path string, line func([]byte)) error {
 
 // part is a prompt, a message of the agent or a tool call.
 type part struct {
-	kind string // of its updates
-	id   string // of the message or the call; may be "" for a message
-	text string // or the title
+	kind string // the kind of its updates
+	id   string // the ID of the message or the call; may be "" for a message
+	text string // the text, or the title of a call
 }
 
-// conversation are parts in their order.
+// conversation is a sequence of parts.
 type conversation []part
 
-// addUpdate adds what an update says; of calls it takes the title alone, of thoughts and the server's own messages nothing.
+// addUpdate adds an update; only the titles of calls, and no thoughts or messages of the server.
 func (c *conversation) addUpdate(kind string, update []byte) {
 	switch kind {
 	case "user_message_chunk", "agent_message_chunk":
@@ -252,20 +256,24 @@ func (c *conversation) addUpdate(kind string, update []byte) {
 
 func ownMeta(update []byte) []byte { return rawjson.Field(rawjson.Field(update, "_meta"), "droid-acp") }
 
-// openTurn is what a journal says behind the last end: of all prompts, or of all work.
+// openTurn is the end of a journal: what follows the end of all prompts, or of all work.
 type openTurn struct {
+	session string
 	said    conversation
-	prompts int    // without an end
-	prompt  string // the id of the last one
-	rests   bool   // the session does, as far as the journal says
+	prompts int    // prompts without an end
+	prompt  string // the ID of the last one
+	rests   bool   // whether the session is idle according to the journal
 }
 
 // add adds a line of the journal.
 func (t *openTurn) add(line []byte) {
 	if working, is := workMark(line); is {
 		if t.rests = !working; t.rests {
-			*t = openTurn{rests: true}
+			*t = openTurn{session: t.session, rests: true}
 		}
+		return
+	}
+	if subject(line) != t.session {
 		return
 	}
 	kind, update := updateKind(line)
@@ -284,9 +292,9 @@ func (t *openTurn) add(line []byte) {
 	}
 }
 
-// lackingIn are the parts of the turn that a replay has not, as they are shown. A message is looked for by its text and a call by its id, behind
-// the prompt that began the turn if one did: the same may have been said before.
-func (t *openTurn) lackingIn(replayed conversation) (texts []string) {
+// missingFrom returns the parts of the turn that a replay lacks, as they are shown. It finds messages by their text and calls by their ID,
+// and only after the prompt that began the turn, if there was one: the same text may occur earlier.
+func (t *openTurn) missingFrom(replayed conversation) (texts []string) {
 	if len(t.said) > 0 && t.said[0].kind == "user_message_chunk" {
 		prompt := t.said[0]
 		begin := len(replayed)
@@ -321,7 +329,7 @@ func (t *openTurn) lackingIn(replayed conversation) (texts []string) {
 	return texts
 }
 
-// markWork notes in the journal, for openTurn, whether the session works. No client is sent that.
+// markWork records in the journal, for openTurn, whether the session works. Clients are not sent that.
 func (o *session) markWork() {
 	line, err := jsonrpc.EncodeCall(nil, protocol.ActivityMethod, protocol.ActivityParams{SessionID: o.id, Working: o.working})
 	if err == nil {
@@ -329,7 +337,7 @@ func (o *session) markWork() {
 	}
 }
 
-// workMark is whether the session works, if the line of a journal says that.
+// workMark returns whether the session works, if a line of a journal says so.
 func workMark(line []byte) (working, is bool) {
 	h, _ := jsonrpc.ReadHead(line)
 	return h.Method == protocol.ActivityMethod && string(rawjson.Field(paramsOf(line, h), "working")) == "true", h.Method == protocol.ActivityMethod

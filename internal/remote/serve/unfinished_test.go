@@ -15,23 +15,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nextServer is a server on what is on the disk now, as after a SIGKILL of h.
-func (h *house) nextServer() *house {
+// nextServer returns a server on the current disk, as after a SIGKILL of h.
+func (h *testServer) nextServer() *testServer {
 	h.t.Helper()
 	synctest.Wait()
-	next := &house{t: h.t}
+	next := &testServer{t: h.t}
 	o := h.Options
 	o.Journals = filepath.Join(h.t.TempDir(), "journals")
 	require.NoError(h.t, os.Rename(h.Journals, o.Journals))
-	o.start, o.look = next.start, next.look
+	o.start, o.startQueryAgent = next.start, next.startQueryAgent
 	var err error
 	next.Server, err = New(o)
 	require.NoError(h.t, err)
 	return next
 }
 
-// keptFiles are the files with what was said in turns without an end.
-func (h *house) keptFiles() (names []string) {
+// keptFiles returns the names of the kept journals.
+func (h *testServer) keptFiles() (names []string) {
 	h.t.Helper()
 	_ = filepath.WalkDir(filepath.Join(h.Journals, unfinishedDir), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -47,10 +47,9 @@ func (h *house) keptFiles() (names []string) {
 
 const unfinishedHead = "agent: \n\n**Unfinished:** this turn ended with its server or agent. droid has not stored this part of it:\n\n"
 
-// What an agent had said in a turn whose server was killed is shown by the next load, as far as the agent has not
-// stored it, and once.
+// The agent's text in a turn whose server was killed is shown once, by the next load, as far as the agent has not stored it.
 func TestAnswerOutlivesTheServer(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		prompt := c.prompts(a, "s1", "first")
@@ -75,7 +74,7 @@ func TestAnswerOutlivesTheServer(t *testing.T) {
 		a.answer(a.next(), `{}`)
 		require.Equal(t, []string{`r= {}`}, c.take())
 		next.Server.Close(context.Background())
-		next = next.nextServer() // what was only resumed stays
+		next = next.nextServer() // a session that was only resumed stays
 		c, a = next.client("Zed", everything)
 		c.say(`{"jsonrpc":"2.0","id":"r","method":"session/resume","params":{"sessionId":"s1","cwd":"/w"}}`)
 		a.answer(a.next(), `{}`)
@@ -103,7 +102,7 @@ func TestAnswerOutlivesTheServer(t *testing.T) {
 	})
 }
 
-// A turn has no end while the session works and no prompt of it was answered, whatever began it. What was said before is no part of it.
+// A turn is unfinished while the session works and no prompt of it was answered, whatever began it. Earlier messages are not part of it.
 func TestTurnsWithoutAnEnd(t *testing.T) {
 	steer := func(c *fakeClient, a *fakeAgent, outcome string) {
 		c.say(`{"jsonrpc":"2.0","id":"s","method":"_session/steering","params":{"sessionId":"s1","prompt":[{"type":"text","text":"also this"}]}}`)
@@ -111,7 +110,7 @@ func TestTurnsWithoutAnEnd(t *testing.T) {
 	}
 	ends := func(a *fakeAgent, prompt message) {
 		a.say(`{"jsonrpc":"2.0","id":%v,"result":{"stopReason":"cancelled"}}`, prompt.ID)
-	} // and the session works on
+	} // and the session still works
 	for name, row := range map[string]struct {
 		play   func(c *fakeClient, a *fakeAgent)
 		stored []string
@@ -168,7 +167,7 @@ func TestTurnsWithoutAnEnd(t *testing.T) {
 		}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			withServer(t, func(t *testing.T, h *testServer) {
 				c, a := h.client("Zed", everything)
 				c.opens(a, "s1")
 				row.play(c, a)
@@ -195,14 +194,14 @@ func TestTurnsWithoutAnEnd(t *testing.T) {
 	}
 }
 
-// says says a piece of a message with an id.
+// says sends a message chunk with an ID.
 func (a *fakeAgent) says(session, id, text string) {
 	a.say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"update":{"sessionUpdate":"agent_message_chunk","messageId":%q,"content":{"type":"text","text":%q}}}}`, session, id, text)
 }
 
-// Who joins is not sent the marks of a turn.
+// A joining client does not get the marks of a turn.
 func TestMarksOfATurnStayInTheJournal(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		a.works("s1", true)
@@ -213,12 +212,12 @@ func TestMarksOfATurnStayInTheJournal(t *testing.T) {
 	})
 }
 
-// So it is when the agent ends, or the server does in the middle of a turn; what a turn that ended has, the agent has.
+// The same holds if the agent or the server ends during a turn; the agent has the content of ended turns.
 func TestAnswerOutlivesTheAgent(t *testing.T) {
-	for name, end := range map[string]func(h *house, a *fakeAgent, prompt message){
-		"the agent ends":   func(_ *house, a *fakeAgent, _ message) { a.exit(); synctest.Wait() },
-		"the server stops": func(h *house, _ *fakeAgent, _ message) { h.Server.Close(context.Background()) },
-		"it answers at the end": func(h *house, a *fakeAgent, prompt message) {
+	for name, end := range map[string]func(h *testServer, a *fakeAgent, prompt message){
+		"the agent ends":   func(_ *testServer, a *fakeAgent, _ message) { a.exit(); synctest.Wait() },
+		"the server stops": func(h *testServer, _ *fakeAgent, _ message) { h.Server.Close(context.Background()) },
+		"it answers at the end": func(h *testServer, a *fakeAgent, prompt message) {
 			h.mu.Lock()
 			for agent := range h.Server.agents {
 				agent.end()
@@ -228,7 +227,7 @@ func TestAnswerOutlivesTheAgent(t *testing.T) {
 			a.answer(prompt, `{"stopReason":"cancelled"}`)
 			h.Server.Close(context.Background())
 		},
-		"it rests at the end": func(h *house, a *fakeAgent, _ message) {
+		"it rests at the end": func(h *testServer, a *fakeAgent, _ message) {
 			h.mu.Lock()
 			for agent := range h.Server.agents {
 				agent.end()
@@ -240,7 +239,7 @@ func TestAnswerOutlivesTheAgent(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			withServer(t, func(t *testing.T, h *testServer) {
 				c, a := h.client("Zed", everything)
 				c.opens(a, "s1")
 				c.opens(a, "s2")
@@ -263,12 +262,12 @@ func TestAnswerOutlivesTheAgent(t *testing.T) {
 	}
 }
 
-// exitLater has the agent end when it has said what it says.
+// exitLater makes the agent exit after its next message.
 func (a *fakeAgent) exitLater() { time.AfterFunc(time.Second, a.exit) }
 
-// A line that was not written whole is left out; what cannot be read is told.
+// An incomplete line is skipped; an unreadable journal is reported.
 func TestUnfinishedIsBroken(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		c.prompts(a, "s1", "go")
@@ -300,9 +299,9 @@ func TestUnfinishedIsBroken(t *testing.T) {
 	})
 }
 
-// Of a turn that is longer than a journal the end is shown, in order.
+// Of a turn longer than a journal the end is shown, in order.
 func TestLongTurnOutlivesTheServer(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		h.journalSize = 4000
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
@@ -327,9 +326,9 @@ func TestLongTurnOutlivesTheServer(t *testing.T) {
 	})
 }
 
-// What is left is bounded in size and age, and goes with its session.
+// Kept journals are bounded in size and age, and removed with their session.
 func TestUnfinishedIsBounded(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		h.unfinishedSize = 2500
 		c, a := h.client("Zed", everything)
 		for i := range 4 {
@@ -348,7 +347,7 @@ func TestUnfinishedIsBounded(t *testing.T) {
 		c, a = next.client("Zed", everything)
 		for i := range 4 {
 			c.say(`{"jsonrpc":"2.0","id":"d","method":"session/delete","params":{"sessionId":"s%d"}}`, i)
-			look := next.lastLook()
+			look := next.lastQueryAgent()
 			look.answer(look.next(), `{}`)
 		}
 		synctest.Wait()

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// budget is how many bytes of messages may be read at once, by all clients together.
+// budget is how many bytes of messages may be read at once, for all clients together.
 type budget struct{ left atomic.Int64 }
 
 func (b *budget) take(n int64) bool {
@@ -18,11 +18,11 @@ func (b *budget) take(n int64) bool {
 	return true
 }
 
-// errBusy is that all clients together send too much at once.
+// errBusy means that all clients together send too much at once.
 var errBusy = errors.New("the server reads too many large messages at once; try again")
 
-// gather reads a message of at most limit bytes, piece by piece. Who has used it calls
-// release, also after an error. Before each piece it calls step.
+// gather reads a message of at most limit bytes, piece by piece. The caller calls release when it has used the message, also after an
+// error. step is called before each piece.
 func (b *budget) gather(r io.Reader, limit int64, step func()) (text []byte, release func(), err error) {
 	var taken int64
 	release = func() { b.left.Add(taken) }

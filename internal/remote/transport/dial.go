@@ -12,24 +12,22 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Conn is a client's connection by WebSocket. Read and Write may be called by one
-// goroutine each, Close by any.
+// Conn is a client's WebSocket connection. Read and Write may be called by one goroutine each, Close by any.
 type Conn struct {
 	conn *websocket.Conn
 	http *http.Client
 }
 
-// EndError is that the server has ended the connection, and why.
+// EndError means that the server has ended the connection, and says why.
 type EndError struct{ Reason string }
 
 func (e *EndError) Error() string { return "the server ended the connection: " + e.Reason }
 
-// Said is the reason, in the server's words.
+// Said returns the reason, in the server's words.
 func (e *EndError) Said() string { return e.Reason }
 
-// Dial connects to a server's endpoint, as "ws://localhost/acp"; dial is the way there,
-// whatever address the URL has. A token may be "". ctx bounds the handshake only. What the
-// server answers instead is in the error.
+// Dial connects to a server's endpoint, such as "ws://localhost/acp". dial makes the connection, whatever address the URL has. The token
+// may be "". ctx bounds the handshake only. If the server refuses, the error has its answer.
 func Dial(ctx context.Context, dial func(context.Context) (net.Conn, error), url, token string) (*Conn, error) {
 	way := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}
 	client := &http.Client{Transport: way, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -42,7 +40,7 @@ func Dial(ctx context.Context, dial func(context.Context) (net.Conn, error), url
 		client.CloseIdleConnections()
 		return nil, dialError(url, response, err)
 	}
-	conn.SetReadLimit(-1) // the server is ours, and sends what its agent says
+	conn.SetReadLimit(-1) // the server is ours, and sends what its agent writes
 	return &Conn{conn: conn, http: client}, nil
 }
 
@@ -50,12 +48,12 @@ func dialError(url string, response *http.Response, err error) error {
 	if response == nil || response.StatusCode == http.StatusSwitchingProtocols {
 		return fmt.Errorf("connecting to %s: %w", url, err)
 	}
-	said, _ := io.ReadAll(io.LimitReader(response.Body, 1024)) // what it says explains more than why it cannot be read
+	said, _ := io.ReadAll(io.LimitReader(response.Body, 1024)) // what can be read explains more than the error
 	return fmt.Errorf("connecting to %s: it answers %s: %s", url, response.Status, strings.TrimSpace(string(said)))
 }
 
-// Read returns the server's next message. The error is an *EndError where the server has
-// said why it ends the connection. After the end of ctx the connection is of no more use.
+// Read returns the server's next message. The error is an *EndError if the server has ended the connection with a reason. After ctx is
+// done, the connection cannot be used any more.
 func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 	for {
 		kind, text, err := c.conn.Read(ctx)
@@ -79,7 +77,7 @@ func (c *Conn) Write(ctx context.Context, message []byte) error {
 	return nil
 }
 
-// Close ends the connection and waits for the server to have seen it, five seconds at most.
+// Close ends the connection, and waits up to five seconds until the server has seen it.
 func (c *Conn) Close() error {
 	defer c.http.CloseIdleConnections()
 	err := c.conn.Close(websocket.StatusNormalClosure, "")

@@ -9,26 +9,24 @@ import (
 	"time"
 )
 
-// Subprotocols of WebSocket. A page cannot set headers, so it offers the second one with
-// the token behind it; the server answers with the first.
+// Subprotocols of WebSocket. A page cannot set headers, so it offers the second one with the token appended; the server answers with the
+// first.
 const (
 	subprotocol      = "acp"
 	bearerProtocol   = "bearer."
 	authorizationFor = "Bearer "
 )
 
-// failure is the answer to a request that is refused: a status, and a sentence that says
-// what to do.
-type failure struct {
+// httpError is the answer to a refused request: a status, and a sentence that says what to do.
+type httpError struct {
 	status int
 	text   string
 }
 
-func fail(status int, text string) *failure { return &failure{status, text} }
+func fail(status int, text string) *httpError { return &httpError{status, text} }
 
-// write also bounds how long net/http waits for the rest of the body, which it reads so
-// that the client hears the answer.
-func (f *failure) write(w http.ResponseWriter) {
+// write also bounds how long net/http reads the rest of the body, which it does so that the client gets the answer.
+func (f *httpError) write(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refuseLimit))
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -36,13 +34,12 @@ func (f *failure) write(w http.ResponseWriter) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	w.WriteHeader(f.status)
-	_, _ = w.Write([]byte(f.text + "\n")) // who does not read it has gone
+	_, _ = w.Write([]byte(f.text + "\n")) // a client that does not read it has gone
 }
 
-// admit says whether a request may be heard at all. It refuses what a page of somebody
-// else's sends: one that names this host differently, so that its own name leads here
-// (DNS rebinding), and one whose origin is not known.
-func (h *Handler) admit(r *http.Request) *failure {
+// admit decides whether a request may be handled at all. It refuses requests of foreign pages: a Host that is not ours, since a page's own
+// name may resolve to this host (DNS rebinding), and an unknown origin.
+func (h *Handler) admit(r *http.Request) *httpError {
 	if !h.isOurs(r.Host) {
 		return fail(http.StatusForbidden, "This server does not go by the name that the Host header has; use one of its own addresses.")
 	}
@@ -71,13 +68,13 @@ func (h *Handler) isOurs(host string) bool {
 	})
 }
 
-// knowsToken looks at the header, and at the subprotocols that a WebSocket offers.
+// knowsToken checks the header, and the subprotocols that a WebSocket offers.
 func knowsToken(r *http.Request, wanted string) bool {
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), authorizationFor)
 	if !ok && isUpgrade(r) {
 		offers := protocols(r)
 		if !slices.Contains(offers, subprotocol) {
-			return false // the answer may not repeat the token
+			return false // the answer must not repeat the token
 		}
 		for _, offer := range offers {
 			if token, is := strings.CutPrefix(offer, bearerProtocol); is {

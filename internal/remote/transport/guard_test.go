@@ -47,7 +47,7 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// A probe has no token, and learns that the server runs, and no more.
+// A probe has no token, and learns only that the server runs.
 func TestHealth(t *testing.T) {
 	s := start(t, func(o *Options) { o.Token, o.Hosts = "secret", []string{"127.0.0.1"} })
 	s.url = strings.TrimSuffix(s.url, Path) + HealthPath

@@ -21,13 +21,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var _ Receiver = (*serve.Client)(nil)
 
-// agent is a receiver. It answers initialize, and keeps the rest of what it gets.
+// agent is a receiver. It answers initialize, and records everything else.
 type agent struct {
 	out     serve.Outlet
 	options serve.ClientOptions
 	got     chan string
-	gone    chan struct{} // closed by Gone; a second call of it panics
-	full    chan struct{} // what Receive returns
+	gone    chan struct{} // closed by Disconnected; a second call panics
+	full    chan struct{} // returned by Receive
 }
 
 func (a *agent) Receive(text []byte) <-chan struct{} {
@@ -37,19 +37,19 @@ func (a *agent) Receive(text []byte) <-chan struct{} {
 	}
 	select {
 	case a.got <- string(text):
-	default: // nobody of this test looks
+	default: // this test does not read it
 	}
 	return a.full
 }
 
-func (a *agent) Gone() { close(a.gone) }
+func (a *agent) Disconnected() { close(a.gone) }
 
 func (a *agent) update(session, text string) {
 	a.out.Send([]byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"` + session + `","text":"` + text + `"}}`))
 }
 
-// service is a handler that listens, and the agents of its clients.
-type service struct {
+// testService is a listening handler, with the agents of its clients.
+type testService struct {
 	t      *testing.T
 	h      *Handler
 	url    string
@@ -60,7 +60,7 @@ type service struct {
 }
 
 // start serves on a loopback address.
-func start(t *testing.T, change func(*Options)) *service {
+func start(t *testing.T, change func(*Options)) *testService {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -69,9 +69,9 @@ func start(t *testing.T, change func(*Options)) *service {
 	}, change)
 }
 
-func startOn(t *testing.T, listener net.Listener, dial func(context.Context) (net.Conn, error), change func(*Options)) *service {
+func startOn(t *testing.T, listener net.Listener, dial func(context.Context) (net.Conn, error), change func(*Options)) *testService {
 	t.Helper()
-	s := &service{t: t, host: listener.Addr().String(), dial: dial, joined: make(chan *agent, 8)}
+	s := &testService{t: t, host: listener.Addr().String(), dial: dial, joined: make(chan *agent, 8)}
 	s.url = "http://" + s.host + Path
 	o := Options{Version: "1.2.3", Join: func(out serve.Outlet, options serve.ClientOptions) Receiver {
 		a := &agent{out: out, options: options, got: make(chan string, 100), gone: make(chan struct{})}
@@ -98,7 +98,7 @@ func startOn(t *testing.T, listener net.Listener, dial func(context.Context) (ne
 	return s
 }
 
-// answer is what a request was answered with.
+// answer is the answer to a request.
 type answer struct {
 	status int
 	header http.Header
@@ -106,7 +106,7 @@ type answer struct {
 }
 
 // request sends a request with headers, each "Name: value".
-func (s *service) request(method, body string, headers ...string) answer {
+func (s *testService) request(method, body string, headers ...string) answer {
 	s.t.Helper()
 	r, err := http.NewRequest(method, s.url, strings.NewReader(body))
 	require.NoError(s.t, err)
@@ -142,7 +142,7 @@ func textOf(t *testing.T, message string) string {
 	return m.Params.Text
 }
 
-// wait waits for a channel with the patience of a busy machine.
+// wait waits for a channel, long enough for a busy machine.
 func wait[T any](t *testing.T, c <-chan T) (v T) {
 	t.Helper()
 	select {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is no WebSocket is told how to come.
+// A request that is not a WebSocket upgrade gets an explanation.
 func TestRouting(t *testing.T) {
 	s := start(t, nil)
 	for _, row := range []struct {

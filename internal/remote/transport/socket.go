@@ -15,8 +15,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// socket is a connection by WebSocket. The goroutine of its request reads; one writes, one
-// pings, and the first waits for both.
+// socket is a WebSocket connection. The goroutine of its request reads, one writes, one pings; the first waits for both.
 type socket struct {
 	h      *Handler
 	id     string
@@ -25,24 +24,24 @@ type socket struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	awake  chan struct{}
-	moved  atomic.Int64 // pieces that were read, or written after a wait: a client that sends or takes them lives
-	held   atomic.Bool  // the client is not read
-	writes atomic.Int64 // since when a piece is being written, in nanoseconds; 0 for none
+	moved  atomic.Int64 // pieces read, or written after a wait: a client that sends or takes them is alive
+	held   atomic.Bool  // the client is not being read
+	writes atomic.Int64 // start of the write in progress, in nanoseconds; 0 if none
 
 	mu      sync.Mutex
 	queue   [][]byte
-	waiting int // bytes
-	room    room
-	gone    bool // nobody reads any more
+	waiting int // queued bytes
+	room    writeSignal
+	gone    bool // nothing is read any more
 	reason  string
 	code    websocket.StatusCode
-	late    bool // nothing more is written; the rest is dropped
+	late    bool // nothing more is written; the queue is dropped
 	linger  *time.Timer
 }
 
-// socket upgrades a request, and stays until the connection has ended.
-func (h *Handler) socket(w http.ResponseWriter, r *http.Request) *failure {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context())) // net/http ends it when the handler returns
+// socket upgrades a request, and returns when the connection has ended.
+func (h *Handler) socket(w http.ResponseWriter, r *http.Request) *httpError {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context())) // net/http cancels it when the handler returns
 	defer cancel()
 	s := &socket{h: h, id: uuid.NewString(), ctx: ctx, cancel: cancel, awake: make(chan struct{}, 1)}
 	if f := h.enter(s); f != nil {
@@ -53,10 +52,10 @@ func (h *Handler) socket(w http.ResponseWriter, r *http.Request) *failure {
 	var err error
 	s.conn, err = websocket.Accept(w, r, &websocket.AcceptOptions{
 		Subprotocols:       []string{subprotocol},
-		InsecureSkipVerify: true, // admit has looked at the origin
+		InsecureSkipVerify: true, // admit has checked the origin
 	})
 	if err != nil { // it has answered
-		h.o.Log.Debug("a WebSocket was not opened", zap.Error(err))
+		h.o.Log.Debug("cannot upgrade to WebSocket", zap.Error(err))
 		return nil
 	}
 	defer func() { _ = s.conn.CloseNow() }()
@@ -67,11 +66,11 @@ func (h *Handler) socket(w http.ResponseWriter, r *http.Request) *failure {
 
 func (s *socket) serve(r *http.Request) {
 	log := s.h.o.Log.With(zap.String("connection", s.id))
-	log.Debug("a client came by WebSocket", zap.String("from", r.RemoteAddr))
+	log.Debug("WebSocket connected", zap.String("from", r.RemoteAddr))
 	s.to = s.h.o.Join(s, s.h.clientOptions(r))
 	var work sync.WaitGroup
 	work.Go(s.write)
-	if !s.h.o.Local { // the system says when a process of this machine ends
+	if !s.h.o.Local { // the system reports the end of a local process
 		work.Go(s.ping)
 	}
 	err := s.read()
@@ -83,15 +82,15 @@ func (s *socket) serve(r *http.Request) {
 	}
 	reason := s.reason
 	s.gone, s.queue = true, nil
-	s.room.look(0, true)
+	s.room.update(0, true)
 	s.mu.Unlock()
-	s.to.Gone()
-	log.Debug("a client of WebSocket has gone", zap.String("reason", reason), zap.Error(err))
+	s.to.Disconnected()
+	log.Debug("WebSocket disconnected", zap.String("reason", reason), zap.Error(err))
 }
 
-// read has the receiver take what the client sends, until the connection ends.
+// read passes the client's messages to the receiver until the connection ends.
 func (s *socket) read() error {
-	var full <-chan struct{} // of the message before; nil while there is room for the next
+	var full <-chan struct{} // from the message before; nil while there is room
 	for {
 		kind, r, err := s.conn.Reader(s.ctx)
 		if err != nil {
@@ -99,7 +98,7 @@ func (s *socket) read() error {
 		}
 		s.moved.Add(1)
 		if full != nil {
-			s.hold(full)
+			s.pauseReading(full)
 			full = nil
 		}
 		if kind != websocket.MessageText {
@@ -111,7 +110,7 @@ func (s *socket) read() error {
 		text, release, err := s.h.bodies.gather(r, s.h.o.MaxMessage+1, func() { s.moved.Add(1) })
 		if errors.Is(err, errBusy) {
 			s.stop(websocket.StatusTryAgainLater, err.Error())
-			<-s.ctx.Done() // when it has been told
+			<-s.ctx.Done() // when the reason was sent
 		}
 		if err == nil {
 			full = s.to.Receive(text)
@@ -123,9 +122,9 @@ func (s *socket) read() error {
 	}
 }
 
-// hold reads nothing of a message until full is closed. The client gets no pings meanwhile: its pong may have to wait
-// behind that message, and then some clients give the connection up.
-func (s *socket) hold(full <-chan struct{}) {
+// pauseReading reads no more of a message until full is closed. The client gets no pings during that time: its pong might have to wait
+// behind that message, and some clients give the connection up then.
+func (s *socket) pauseReading(full <-chan struct{}) {
 	s.held.Store(true)
 	defer s.held.Store(false)
 	select {
@@ -150,21 +149,21 @@ func (s *socket) Send(text []byte) {
 	s.wake()
 }
 
-// Full says when there is room.
+// Full returns a channel that is closed once there is room, or nil.
 func (s *socket) Full() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.room.full(s.waiting, s.gone || s.late)
 }
 
-// Close ends the connection once what was sent is written, or after lingerLimit.
+// Close ends the connection once the queue is written, or after lingerLimit.
 func (s *socket) Close(reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.finish(websocket.StatusGoingAway, reason)
 }
 
-// stop is Close, but drops what waits.
+// stop is Close, but drops the queue.
 func (s *socket) stop(code websocket.StatusCode, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +171,7 @@ func (s *socket) stop(code websocket.StatusCode, reason string) {
 	s.finish(code, reason)
 }
 
-// end ends the connection now.
+// end ends the connection at once.
 func (s *socket) end(reason string) {
 	s.stop(websocket.StatusGoingAway, reason)
 	s.cancel()
@@ -184,7 +183,7 @@ func (s *socket) finish(code websocket.StatusCode, reason string) {
 	}
 	s.code, s.reason = code, reason
 	s.linger = time.AfterFunc(lingerLimit, s.cancel)
-	s.room.look(s.waiting, s.late)
+	s.room.update(s.waiting, s.late)
 	s.wake()
 }
 
@@ -195,7 +194,7 @@ func (s *socket) wake() {
 	}
 }
 
-// write writes what is queued, and at the end why the connection ends.
+// write writes the queue, and finally why the connection ends.
 func (s *socket) write() {
 	defer s.cancel()
 	for {
@@ -232,8 +231,8 @@ func (s *socket) next() (text []byte, over bool) {
 	return text, false
 }
 
-// writeMessage writes a message. A large one goes in several frames, between which pings
-// and the connection's end find their place.
+// writeMessage writes a message. A large one is split into several frames, so that pings and the end of the connection can be sent between
+// them.
 func (s *socket) writeMessage(text []byte) error {
 	defer s.wrote(len(text))
 	if len(text) <= pieceSize {
@@ -253,14 +252,14 @@ func (s *socket) writeMessage(text []byte) error {
 		written()
 		text = text[n:]
 		if s.isLate() {
-			return nil // next has the connection closed
+			return nil // next ends the connection
 		}
 	}
 	return w.Close()
 }
 
-// writing notes that a piece is being written, until written is called. A buffer takes it at once, whether or not the
-// client lives; one that is full takes it when the client has taken something.
+// writing records that a piece is being written, until written is called. A buffer with room takes it at once, whether or not the client is
+// alive; a full one takes it only after the client has read something.
 func (s *socket) writing() (written func()) {
 	began := time.Now()
 	s.writes.Store(began.UnixNano())
@@ -287,12 +286,12 @@ func (s *socket) wrote(bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting -= bytes
-	s.room.look(s.waiting, s.late)
+	s.room.update(s.waiting, s.late)
 }
 
-// ping ends the connection of a client that has gone: for keepAlive it has said nothing and taken nothing that waited,
-// and then does not answer a ping, or goes on to take nothing. While something waits for it, it gets no ping: websocket
-// gives up a connection on which that waits, too.
+// ping ends the connection of a client that is gone: one that has sent nothing and taken nothing queued for keepAlive, and then does not
+// answer a ping, or still takes nothing. While something is queued it gets no ping: the websocket package would give up a connection on
+// which the ping itself has to wait.
 func (s *socket) ping() {
 	every := time.NewTicker(keepAlive)
 	defer every.Stop()
@@ -315,7 +314,7 @@ func (s *socket) ping() {
 	}
 }
 
-// answers reports whether a client that is quiet answers a ping, or takes what waits for it, in time.
+// answers reports whether a quiet client answers a ping, or takes what is queued, in time.
 func (s *socket) answers(before int64) bool {
 	ctx, cancel := context.WithTimeout(s.ctx, pongLimit)
 	defer cancel()
@@ -326,7 +325,7 @@ func (s *socket) answers(before int64) bool {
 	return s.conn.Ping(ctx) == nil
 }
 
-// shorten is a reason as a close frame can hold it.
+// shorten truncates a reason to what a close frame can hold.
 func shorten(reason string) string {
 	const most = 123 // RFC 6455, 5.5
 	if len(reason) <= most {
@@ -339,29 +338,27 @@ func shorten(reason string) string {
 	return reason
 }
 
-// fullAt is how much waits for a client that reads, in bytes, when what makes more is to
-// wait, too.
+// fullAt is how many bytes may be queued for a slow client before producers have to wait.
 const fullAt = 2 << 20
 
-// room tells those who make messages when there is room again. The connection's lock
-// guards it.
-type room struct{ again chan struct{} }
+// writeSignal wakes producers of messages when there is room again. The connection's lock guards it.
+type writeSignal struct{ freed chan struct{} }
 
-// full is nil while there is room, else a channel that look closes.
-func (r *room) full(waiting int, over bool) <-chan struct{} {
+// full returns nil while there is room, otherwise a channel that update closes.
+func (r *writeSignal) full(waiting int, over bool) <-chan struct{} {
 	if over || waiting < fullAt {
 		return nil
 	}
-	if r.again == nil {
-		r.again = make(chan struct{})
+	if r.freed == nil {
+		r.freed = make(chan struct{})
 	}
-	return r.again
+	return r.freed
 }
 
-// look is called after something was written, and at the end.
-func (r *room) look(waiting int, over bool) {
-	if r.again != nil && (over || waiting < fullAt) {
-		close(r.again)
-		r.again = nil
+// update is called after something was written, and at the end.
+func (r *writeSignal) update(waiting int, over bool) {
+	if r.freed != nil && (over || waiting < fullAt) {
+		close(r.freed)
+		r.freed = nil
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"droid-acp/internal/remote/serve"
 )
 
-// upgrade opens a WebSocket as a client that is not ours.
-func (s *service) upgrade(protocols []string, headers ...string) (*websocket.Conn, *http.Response, error) {
+// upgrade opens a WebSocket without this package's client.
+func (s *testService) upgrade(protocols []string, headers ...string) (*websocket.Conn, *http.Response, error) {
 	header := http.Header{}
 	host := ""
 	for _, h := range headers {
@@ -29,7 +29,7 @@ func (s *service) upgrade(protocols []string, headers ...string) (*websocket.Con
 	return websocket.Dial(context.Background(), s.url, &websocket.DialOptions{HTTPClient: s.client, HTTPHeader: header, Subprotocols: protocols, Host: host})
 }
 
-func (s *service) opened(protocols []string, headers ...string) (*agent, *websocket.Conn, *http.Response) {
+func (s *testService) opened(protocols []string, headers ...string) (*agent, *websocket.Conn, *http.Response) {
 	s.t.Helper()
 	c, response, err := s.upgrade(protocols, headers...)
 	require.NoError(s.t, err)
@@ -138,7 +138,7 @@ func TestWebSocketSlowReader(t *testing.T) {
 	}
 	require.NotNil(t, full)
 	var err error
-	for err == nil { // the client reads on, and is told
+	for err == nil { // the client continues to read, and gets the reason
 		_, _, err = c.Read(context.Background())
 	}
 	require.Equal(t, websocket.StatusPolicyViolation, websocket.CloseStatus(err))
@@ -210,7 +210,7 @@ func TestHandlerClosesWebSockets(t *testing.T) {
 	require.Equal(t, 503, response.StatusCode)
 
 	s = start(t, nil)
-	a, c, _ = s.opened(nil) // which does not read the close frame
+	a, c, _ = s.opened(nil) // it does not read the close frame
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	s.h.Close(ctx)
@@ -218,7 +218,7 @@ func TestHandlerClosesWebSockets(t *testing.T) {
 	_ = c.CloseNow()
 }
 
-// While the receiver has no room the client is not read, and lives although it answers no ping.
+// While the receiver has no room the client is not read, and stays connected although it answers no ping.
 func TestFullReceiver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := startInBubble(t, nil)

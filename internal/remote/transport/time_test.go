@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pipes is a listener in memory, whose connections take no byte that is not read.
+// pipes is a listener in memory, whose connections buffer nothing.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -43,8 +43,8 @@ func (p *pipes) dial(context.Context) (net.Conn, error) {
 	return here, nil
 }
 
-// startInBubble serves by pipes, for synctest.
-func startInBubble(t *testing.T, change func(*Options)) *service {
+// startInBubble serves on pipes, for synctest.
+func startInBubble(t *testing.T, change func(*Options)) *testService {
 	p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 	return startOn(t, p, p.dial, change)
 }
@@ -58,7 +58,7 @@ func isClosed[T any](c <-chan T) bool {
 	}
 }
 
-// An end does not wait for one who does not read.
+// Close does not wait for a client that does not read.
 func TestCloseDoesNotWaitForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := startInBubble(t, nil)
@@ -84,8 +84,8 @@ func TestCloseDoesNotWaitForever(t *testing.T) {
 	})
 }
 
-// The body of a request that is refused is not waited for.
-func TestBodyThatDoesNotCome(t *testing.T) {
+// The body of a refused request is not waited for.
+func TestRefusalDoesNotWaitForBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := startInBubble(t, nil)
 		conn, err := s.dial(context.Background())
@@ -111,11 +111,11 @@ func TestPings(t *testing.T) {
 				HTTPClient: s.client, OnPingReceived: func(context.Context, []byte) bool { return pong },
 			})
 			require.NoError(t, err)
-			reading.Go(func() { _, _, _ = c.Read(ctx) }) // to its end, whichever
+			reading.Go(func() { _, _, _ = c.Read(ctx) }) // until the end, whatever it is
 			return wait(t, s.joined)
 		}
 		alive, silent := connect(true), connect(false)
-		time.Sleep(2*keepAlive + pongLimit - time.Second) // at first it counts as heard
+		time.Sleep(2*keepAlive + pongLimit - time.Second) // at first it counts as active
 		require.False(t, isClosed(silent.gone))
 		time.Sleep(2 * time.Second)
 		require.True(t, isClosed(silent.gone))
@@ -128,9 +128,9 @@ func TestPings(t *testing.T) {
 	})
 }
 
-// A network whose client does not answer any more takes what is written, for as long as its buffers have room. So the end of
-// a client to which a turn streams is noticed by its silence; one that answers pings alone lives.
-func TestStreamIsNoSignOfLife(t *testing.T) {
+// A network whose client has stopped answering still takes writes while its buffers have room. So the end of a client to which a turn
+// streams is detected by its silence; one that only answers pings stays connected.
+func TestUnansweredPingEndsStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 		s := startOn(t, p, p.dial, nil)
@@ -163,7 +163,7 @@ func TestStreamIsNoSignOfLife(t *testing.T) {
 	})
 }
 
-// A client that takes a long message slowly lives, although its pong is late.
+// A client that reads a long message slowly stays connected, although its pong is late.
 func TestSlowIsNotGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := startInBubble(t, nil)
@@ -180,7 +180,7 @@ func TestSlowIsNotGone(t *testing.T) {
 		}
 		require.Greater(t, total, 64*pieceSize, "%v", err)
 		require.False(t, isClosed(a.gone))
-		a.update("", strings.Repeat("x", pieceSize)) // and it takes nothing of this
+		a.update("", strings.Repeat("x", pieceSize)) // and it reads nothing of this
 		time.Sleep(3 * keepAlive)
 		require.True(t, isClosed(a.gone))
 		_ = c.CloseNow()

@@ -1,9 +1,10 @@
-// Package transport is ACP's remote transport by WebSocket, as the RFD "Streamable HTTP &
-// WebSocket Transport" has it (docs/rfds/streamable-http-websocket-transport.mdx of
-// agentclientprotocol/agent-client-protocol, commit
-// ccff4e7d2e431880225804a8c136c2ccfcb313d0): one endpoint, /acp. A client of that transport
-// speaks Streamable HTTP and WebSocket; a server may speak WebSocket alone, and this one does.
-// It knows connections and who may connect; what a message means is its receiver's.
+// Package transport implements ACP's remote transport by WebSocket, as in the RFD "Streamable HTTP & WebSocket Transport"
+// (docs/rfds/streamable-http-websocket-transport.mdx of agentclientprotocol/agent-client-protocol, commit
+// ccff4e7d2e431880225804a8c136c2ccfcb313d0): one endpoint, /acp. Clients of that transport speak Streamable HTTP and WebSocket; a server
+// may speak WebSocket alone, as this one does. Its main types are Handler, which the command serve runs, and Conn, which package keep uses
+// to reach it.
+//
+// The package handles connections and admission; the receiver handles messages.
 package transport
 
 import (
@@ -23,13 +24,13 @@ import (
 	"droid-acp/internal/remote/serve"
 )
 
-// Path is where the endpoint is.
+// Path is the path of the endpoint.
 const Path = "/acp"
 
-// HealthPath answers whoever asks whether the server runs, without a token, and tells nothing else.
+// HealthPath answers, without a token, that the server runs, and nothing else.
 const HealthPath = "/healthz"
 
-// The header of the RFD, and our own with the server's version.
+// The header of the RFD, and ours for the server's version.
 const (
 	ConnectionHeader = "Acp-Connection-Id"
 	VersionHeader    = "Droid-Acp-Version"
@@ -37,32 +38,32 @@ const (
 
 // Limits that no option changes.
 const (
-	maxConnections = 256              // of one handler; the next one gets 503
-	pieceSize      = 32 << 10         // bytes that are written at once; a client that takes so many, when they have waited, lives
-	refuseLimit    = 10 * time.Second // for the rest of a body that is not wanted
-	lingerLimit    = 10 * time.Second // how long a connection that ends waits until what was sent is written
+	maxConnections = 256              // per handler; further ones get 503
+	pieceSize      = 32 << 10         // bytes written at once; a client that takes a queued piece is alive
+	refuseLimit    = 10 * time.Second // for the rest of an unwanted body
+	lingerLimit    = 10 * time.Second // how long an ending connection waits until its queue is written
 	keepAlive      = 30 * time.Second // between pings
 	pongLimit      = 20 * time.Second
-	blockedAfter   = 100 * time.Millisecond // how long the write of a piece takes that waits for the client
+	blockedAfter   = 100 * time.Millisecond // a write that takes longer waits for the client
 )
 
-// Receiver is the other end of a connection; *serve.Client is one. Its methods are called
-// one at a time. While what Receive returned is not closed, it is not called. Gone is called once, and last.
+// Receiver handles the messages of a connection; *serve.Client is one. Its methods are called one at a time. Receive is not called until
+// the channel that the previous call returned is closed. Disconnected is called once, and last.
 type Receiver interface {
 	Receive(message []byte) (full <-chan struct{})
-	Gone()
+	Disconnected()
 }
 
-// Options say whom a handler serves and how.
+// Options configure a handler.
 type Options struct {
 	Join       func(out serve.Outlet, o serve.ClientOptions) Receiver
 	Local      bool     // it listens on a socket that only this user can open
-	Token      string   // what each client must know, until SetToken; "" for none
-	Origins    []string // of pages whose scripts may connect, as "https://example.org"
-	Hosts      []string // which Host headers are taken, with or without a port; nil for any
-	MaxMessage int64    // of a client's message, in bytes; 0 is 256 MiB where Local, else 64 MiB
-	MaxWaiting int      // what waits for a client that reads slowly, in bytes; 0 is 64 MiB
-	Version    string   // of the server, for clients
+	Token      string   // required from each client, until SetToken; "" for none
+	Origins    []string // of pages whose scripts may connect, such as "https://example.org"
+	Hosts      []string // accepted Host headers, with or without a port; nil for any
+	MaxMessage int64    // maximum size of a client's message, in bytes; 0 means 256 MiB if Local, otherwise 64 MiB
+	MaxWaiting int      // maximum size of the queue for a slow client, in bytes; 0 means 64 MiB
+	Version    string   // of the server, as sent to clients
 	Log        *zap.Logger
 }
 
@@ -78,7 +79,7 @@ type Handler struct {
 	all    map[*socket]struct{}
 }
 
-// New makes a handler that has no connections yet.
+// New makes a handler without connections.
 func New(o Options) *Handler {
 	if o.MaxMessage == 0 {
 		o.MaxMessage = 64 << 20
@@ -94,14 +95,13 @@ func New(o Options) *Handler {
 	return h
 }
 
-// SetToken sets what each client must know that connects from now on; "" for nothing.
+// SetToken sets the token that each new client must know; "" for none.
 func (h *Handler) SetToken(token string) { h.token.Store(&token) }
 
-// ServeHTTP answers one request. A WebSocket stays until its client leaves, its receiver's
-// agent is done with it, or Close ends it.
+// ServeHTTP answers one request. For a WebSocket it returns when the client leaves, the receiver ends the connection, or Close does.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == HealthPath && h.isOurs(r.Host) {
-		_, _ = io.WriteString(w, "ok\n") // who does not read it has gone
+		_, _ = io.WriteString(w, "ok\n") // a client that does not read it has gone
 		return
 	}
 	if f := h.admit(r); f != nil {
@@ -114,8 +114,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// route has a request that is admitted answered, or returns the answer.
-func (h *Handler) route(w http.ResponseWriter, r *http.Request) *failure {
+// route handles an admitted request, or returns the error to answer with.
+func (h *Handler) route(w http.ResponseWriter, r *http.Request) *httpError {
 	switch {
 	case r.URL.Path != Path:
 		return fail(http.StatusNotFound, "There is nothing here; ACP is at "+Path+".")
@@ -127,9 +127,8 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request) *failure {
 	return h.socket(w, r)
 }
 
-// enter counts a connection, unless there are too many or the handler is closed. Who has
-// entered calls leave.
-func (h *Handler) enter(s *socket) *failure {
+// enter adds a connection, unless there are too many or the handler is closed. The caller must call leave.
+func (h *Handler) enter(s *socket) *httpError {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -150,8 +149,7 @@ func (h *Handler) leave(s *socket) {
 	h.work.Done()
 }
 
-// Close takes no more connections, ends those that there are once what was sent to them is
-// written, at the latest when ctx ends, and returns when all are gone.
+// Close accepts no more connections, ends the existing ones once their queues are written or ctx is done, and returns when all have ended.
 func (h *Handler) Close(ctx context.Context) {
 	for _, s := range h.end() {
 		s.Close("the server ends")
@@ -172,7 +170,7 @@ func (h *Handler) end() []*socket {
 	return slices.Collect(maps.Keys(h.all))
 }
 
-// clientOptions are what a receiver is told of the client that sent the request.
+// clientOptions returns what the receiver gets to know of the client that sent the request.
 func (h *Handler) clientOptions(r *http.Request) serve.ClientOptions {
 	if h.o.Local {
 		return serve.ClientOptions{Local: true, From: "socket"}
@@ -180,9 +178,8 @@ func (h *Handler) clientOptions(r *http.Request) serve.ClientOptions {
 	return serve.ClientOptions{From: r.RemoteAddr}
 }
 
-// Server is an HTTP server for a handler: HTTP/1.1 alone, which a WebSocket begins with,
-// also without TLS, which is for a loopback address or a socket only. Headers must come within
-// ten seconds; of what comes after them a Handler bounds the time itself.
+// Server makes an HTTP server for a handler. It speaks HTTP/1.1 alone, with which a WebSocket begins, and works without TLS, for a loopback
+// address or a local socket. Headers must arrive within ten seconds; after them the Handler bounds the time itself.
 func Server(h http.Handler, config *tls.Config) *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)

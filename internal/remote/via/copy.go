@@ -24,43 +24,41 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// copying puts an agent's program at the far side where the command starts it, by programs that are
-// started as the command starts it: what stands before its path in the command stands before
-// them. No shell is asked to do anything.
-type copying struct {
+// programCopy copies an agent's program to the far side, to the path from which the command starts it. It does so with programs that are
+// started like the agent: by the words before that path in the command. No shell is involved.
+type programCopy struct {
 	agent  relay.Agent
-	before []string // of the command, before the path
-	to     string   // the path
-	file   string   // what is copied
+	prefix []string // words of the command before the path
+	to     string   // the path at the far side
+	file   string   // the local file
 	log    *zap.Logger
 }
 
 const (
-	copyTime   = 10 * time.Minute // bounds all of it
-	removeTime = 5 * time.Second  // bounds the removal of what came of a copy that failed
+	copyTime   = 10 * time.Minute // limits the whole copy
+	removeTime = 5 * time.Second  // limits the removal of a failed copy
 )
 
 // errCopyTime is why copying was given up.
 var errCopyTime = errors.New("it took more than 10 minutes")
 
-// maxProgram bounds what is copied, in bytes.
+// maxProgram limits the size of the copied file, in bytes.
 const maxProgram = 1 << 30
 
-// plainPath is a path that no shell on the way reads as something else, and that ends in the
-// name of the program.
+// plainPath matches paths that no shell on the way interprets.
 var plainPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._/][A-Za-z0-9._/+@,:=-]*$`) })
 
-// CheckCopy says why a command does not tell where the program of that name is to be copied to.
+// CheckCopy returns an error if the command does not show where to copy the program of that name.
 func CheckCopy(name string, command []string) error {
-	if where(name, command) < 0 {
+	if programIndex(name, command) < 0 {
 		return fmt.Errorf("--copy puts the program where the command starts it, so name it there by a path that ends in /%s, such as ssh HOST .local/bin/%[1]s", name)
 	}
 	return nil
 }
 
-// where is the index of the first word of the command that is the path of a program of that name,
-// −1 for none. The first word of all is a program of this machine.
-func where(name string, command []string) int {
+// programIndex returns the index of the first word of the command that is the path of a program of that name, −1 if there is none. The
+// first word is a program of this machine.
+func programIndex(name string, command []string) int {
 	i := slices.IndexFunc(command[1:], func(word string) bool {
 		return strings.Contains(word, "/") && path.Base(word) == name && plainPath().MatchString(word)
 	})
@@ -70,8 +68,8 @@ func where(name string, command []string) int {
 	return i + 1
 }
 
-// put copies the program, unless the one that is there is the same.
-func (c *copying) put(ctx context.Context) *Failure {
+// copy copies the program, unless an identical one is there.
+func (c *programCopy) copy(ctx context.Context) *Failure {
 	text, err := files.Read(c.file, maxProgram)
 	if err != nil {
 		return c.failed("it cannot be read here: %v", err)
@@ -81,7 +79,7 @@ func (c *copying) put(ctx context.Context) *Failure {
 	if f != nil || there == want {
 		return f
 	}
-	if f := c.fits(ctx); f != nil {
+	if f := c.checkPlatform(ctx); f != nil {
 		return f
 	}
 	c.log.Warn(c.agent.Name+" is copied to the far side", zap.String("to", c.to), zap.Int("bytes", len(text)))
@@ -89,18 +87,17 @@ func (c *copying) put(ctx context.Context) *Failure {
 	if f := c.write(ctx, temporary, text, want); f != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
 		defer cancel()
-		_, _, _ = c.run(ctx, nil, "rm", "-f", temporary) // the failure is told, this is not
+		_, _, _ = c.run(ctx, nil, "rm", "-f", temporary) // the first failure is reported, this one is not
 		return f
 	}
 	return nil
 }
 
-// onlyPiece is what split adds to the name of the first piece of a file: of the only one, here. dd, which
-// would name the file itself, closes its stdout to write to it, and containerd then ends the stdin of what
-// kubectl exec runs (seen with 1.6); what tee reads would come back.
+// onlyPiece is the suffix that split appends to the name of the first, here the only, piece. dd could write to the right name, but closes
+// its stdout to do so, and containerd then ends the stdin of what kubectl exec runs (seen with 1.6); tee would send the file back.
 const onlyPiece = "aa"
 
-func (c *copying) write(ctx context.Context, temporary string, text []byte, want string) *Failure {
+func (c *programCopy) write(ctx context.Context, temporary string, text []byte, want string) *Failure {
 	for _, step := range []struct {
 		in    []byte
 		words []string
@@ -123,43 +120,43 @@ func (c *copying) write(ctx context.Context, temporary string, text []byte, want
 	return c.step(ctx, nil, "mv", "-f", temporary, c.to)
 }
 
-func (c *copying) step(ctx context.Context, in []byte, words ...string) *Failure {
+func (c *programCopy) step(ctx context.Context, in []byte, words ...string) *Failure {
 	_, exit, err := c.run(ctx, in, words...)
 	switch {
 	case err != nil:
 		return c.failed("%v", err)
 	case exit.Code != 0:
-		return c.failed("%s ended (%s). It said:\n%s", shown(words), exit.Text, said(exit.Stderr))
+		return c.failed("%s ended (%s). It said:\n%s", shown(words), exit.Text, lastLines(exit.Stderr))
 	}
 	return nil
 }
 
-// sums are programs that tell the SHA-256 of a file, of Linux and of macOS.
+// sums are programs that print the SHA-256 of a file, of Linux and of macOS.
 var sums = [][]string{{"sha256sum"}, {"shasum", "-a", "256"}}
 
-// sumLine is the line in which such a program tells it; a shell may have put others around it.
+// sumLine matches the line with the sum; a shell may have printed others around it.
 var sumLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\\?([0-9a-f]{64}) `) })
 
-// systemLine is what uname -sm says, which such a shell may have done, too.
+// systemLine matches the output of uname -sm, with the same caveat.
 var systemLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(linux|darwin|[a-z]+bsd|sunos) ([a-z0-9_]+)\r?$`)
 })
 
-// sum is the SHA-256 of a file at the far side, "" where there is no such file.
-func (c *copying) sum(ctx context.Context, file string) (string, *Failure) {
+// sum returns the SHA-256 of a file at the far side, "" if there is no such file.
+func (c *programCopy) sum(ctx context.Context, file string) (string, *Failure) {
 	for _, program := range sums {
 		out, exit, err := c.run(ctx, nil, append(program[:len(program):len(program)], file)...)
 		if err != nil && ctx.Err() != nil {
 			return "", c.failed("%v", err)
 		}
 		if err != nil {
-			return "", notStarted(c.before, err)
+			return "", notStarted(c.prefix, err)
 		}
 		if sum := sumLine().FindStringSubmatch(out); exit.Code == 0 && sum != nil {
 			return sum[1], nil
 		}
-		if known := known(c.agent, exit, strings.ToLower(said(exit.Stderr))); known != nil && known.kind != NoAgent {
-			return "", known.failure(c.agent, c.before, exit)
+		if known := findCause(c.agent, exit, strings.ToLower(lastLines(exit.Stderr))); known != nil && known.kind != NoAgent {
+			return "", known.failure(c.agent, c.prefix, exit)
 		} else if exit.Code != 127 {
 			return "", nil
 		}
@@ -167,8 +164,8 @@ func (c *copying) sum(ctx context.Context, file string) (string, *Failure) {
 	return "", c.failed("the far side has neither sha256sum nor shasum, so that nobody can check what arrives")
 }
 
-// fits looks whether the program is one for the far side.
-func (c *copying) fits(ctx context.Context) *Failure {
+// checkPlatform checks that the program is one for the far side's system.
+func (c *programCopy) checkPlatform(ctx context.Context) *Failure {
 	info, err := buildinfo.ReadFile(c.file)
 	if err != nil || path.Base(info.Path) != c.agent.Name {
 		return c.failed("%s is no %s", c.file, c.agent.Name)
@@ -193,7 +190,7 @@ func (c *copying) fits(ctx context.Context) *Failure {
 	case err != nil:
 		return c.failed("%v", err)
 	case exit.Code != 0 || names == nil:
-		return c.failed("the far side does not say by `uname -sm` what system it is: %s", said(exit.Stderr))
+		return c.failed("the far side does not say by `uname -sm` what system it is: %s", lastLines(exit.Stderr))
 	case names[1] != system || goArch(names[2]) != processor:
 		f := c.failed("it is for %s/%s, and the far side is %s/%s. Download the one for that system and name it with --binary", system, processor, names[1], goArch(names[2]))
 		f.Kind = WrongProgram
@@ -202,7 +199,7 @@ func (c *copying) fits(ctx context.Context) *Failure {
 	return nil
 }
 
-// goArch is Go's word for a processor.
+// goArch returns Go's name of a processor.
 func goArch(machine string) string {
 	switch machine {
 	case "x86_64":
@@ -213,10 +210,9 @@ func goArch(machine string) string {
 	return machine
 }
 
-// run runs a program at the far side. The error is why nothing was run, or the cause of
-// ctx's end.
-func (c *copying) run(ctx context.Context, in []byte, words ...string) (out string, exit subprocess.Exit, err error) {
-	command := append(c.before[:len(c.before):len(c.before)], words...)
+// run runs a program at the far side. The error says why nothing was run, or is the cause of the end of ctx.
+func (c *programCopy) run(ctx context.Context, in []byte, words ...string) (out string, exit subprocess.Exit, err error) {
+	command := append(c.prefix[:len(c.prefix):len(c.prefix)], words...)
 	p, err := subprocess.Start(subprocess.Command{Path: command[0], Args: command[1:], Env: environment()})
 	if err != nil {
 		return "", exit, err
@@ -226,20 +222,20 @@ func (c *copying) run(ctx context.Context, in []byte, words ...string) (out stri
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		_, _ = io.Copy(p.Stdin, bytes.NewReader(in)) // the program says why it reads no more
+		_, _ = io.Copy(p.Stdin, bytes.NewReader(in)) // the program reports why it does not read
 		_ = p.Stdin.Close()
 	}()
 	var text bytes.Buffer
-	_, _ = io.Copy(&text, io.LimitReader(p.Stdout, 64<<10)) // what cannot be read is not known
-	_ = p.Stdout.Close()                                    // who says more is not heard
+	_, _ = io.Copy(&text, io.LimitReader(p.Stdout, 64<<10)) // after an error the output is incomplete
+	_ = p.Stdout.Close()                                    // more output is not needed
 	<-p.AllExited()
 	<-written
 	return text.String(), p.Exit(relay.DrainTime), context.Cause(ctx)
 }
 
-func (c *copying) failed(format string, a ...any) *Failure {
+func (c *programCopy) failed(format string, a ...any) *Failure {
 	return &Failure{NotCopied, fmt.Sprintf("%s was not copied to %s at the far side: "+format+". Mend that, or install it there by hand.", append([]any{c.agent.Name, c.to}, a...)...), -1}
 }
 
-// said are the last lines of a program in an error.
-func said(lines []string) string { return strings.Join(lines[max(0, len(lines)-maxSaid):], "\n") }
+// lastLines returns the last lines of a program's output for an error.
+func lastLines(lines []string) string { return strings.Join(lines[max(0, len(lines)-maxSaid):], "\n") }

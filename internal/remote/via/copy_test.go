@@ -18,7 +18,7 @@ import (
 	"droid-acp/internal/remote/relay"
 )
 
-// program builds a small program whose name is droid-acp, for a system.
+// program builds a small program named droid-acp, for a system.
 func program(t *testing.T, system, says string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "droid-acp")
@@ -37,8 +37,7 @@ func main() { os.Stdout.WriteString("{\"method\":\"`+says+`\"}\n"); os.Stdin.Rea
 	return filepath.Join(dir, "built")
 }
 
-// copies starts a relay that copies a file, and returns what came of it. "env" stands for
-// what runs programs at a far side.
+// copies runs a relay that copies a file, and returns its result. "env" stands for the command that runs programs at a far side.
 func copies(t *testing.T, file, to string) (told string, copied int, err error) {
 	t.Helper()
 	logged, logs := observer.New(zap.InfoLevel)
@@ -80,7 +79,7 @@ func TestCopy(t *testing.T) {
 	require.NoError(t, os.Remove(to))
 	for range 2 {
 		both.Go(func() {
-			f := (&copying{relay.Agent{Name: "droid-acp"}, []string{"env"}, to, one, zap.NewNop()}).put(t.Context())
+			f := (&programCopy{relay.Agent{Name: "droid-acp"}, []string{"env"}, to, one, zap.NewNop()}).copy(t.Context())
 			if f != nil {
 				t.Error(f)
 			}
@@ -92,8 +91,7 @@ func TestCopy(t *testing.T) {
 	require.Zero(t, copied)
 }
 
-// TestCopyPastAGreeting: what a shell at the far side prints before each program, and behind it, is no part of
-// what the program says.
+// Text that a shell at the far side prints before and after each program is not part of the program's output.
 func TestCopyPastAGreeting(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -103,17 +101,17 @@ func TestCopyPastAGreeting(t *testing.T) {
 	file, to := program(t, "linux", "x"), filepath.Join(t.TempDir(), "bin", "droid-acp")
 	for _, want := range []int{1, 0} {
 		logged, logs := observer.New(zap.InfoLevel)
-		if f := (&copying{relay.Agent{Name: "droid-acp"}, greets, to, file, zap.New(logged)}).put(t.Context()); f != nil {
+		if f := (&programCopy{relay.Agent{Name: "droid-acp"}, greets, to, file, zap.New(logged)}).copy(t.Context()); f != nil {
 			require.NoError(t, f)
 		}
 		require.Equal(t, want, logs.Len(), "it is copied once")
 	}
-	f := (&copying{relay.Agent{Name: "droid-acp"}, greets, to, program(t, "darwin", "x"), zap.NewNop()}).put(t.Context())
+	f := (&programCopy{relay.Agent{Name: "droid-acp"}, greets, to, program(t, "darwin", "x"), zap.NewNop()}).copy(t.Context())
 	require.ErrorContains(t, f, "and the far side is linux/"+runtime.GOARCH)
 }
 
-// TestEditorGoesWhileCopying: who has closed its end is not waited for, and a far side that does not answer
-// does not keep the relay. What waits gets the reason.
+// An editor that has closed its end is not waited for, and an unresponsive far side does not block the relay. Pending requests get the
+// reason.
 func TestEditorGoesWhileCopying(t *testing.T) {
 	dir, err := os.MkdirTemp("", "via")
 	require.NoError(t, err)
@@ -122,7 +120,7 @@ func TestEditorGoesWhileCopying(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 	r := newRig(t, "", os.Args[0], "far", l.Addr().String(), "x/droid-acp")
-	r.relay.Copy, r.relay.patience = os.Args[0], 0
+	r.relay.Copy, r.relay.agentEndTime = os.Args[0], 0
 	r.run(t.Context())
 	conn, err := l.Accept() // it hangs
 	require.NoError(t, err)
@@ -133,7 +131,7 @@ func TestEditorGoesWhileCopying(t *testing.T) {
 	require.ErrorContains(t, <-r.ended, "the editor closed its end")
 }
 
-// TestCopyIsAnsweredThoughTheInputEnds: the check of docs/elsewhere.md ends its input at once.
+// The check in docs/elsewhere.md ends its input at once.
 func TestCopyIsAnsweredThoughTheInputEnds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("it needs programs that other systems do not have")
@@ -167,14 +165,14 @@ func TestCopyFails(t *testing.T) {
 		require.Contains(t, told, `"kind":"`+tc.kind+`"`)
 		require.ErrorContains(t, err, tc.want)
 	}
-	t.Setenv("PATH", dir) // the far side has nothing
+	t.Setenv("PATH", dir) // the far side has no programs
 	env, err := exec.LookPath("/usr/bin/env")
 	require.NoError(t, err)
-	f := (&copying{relay.Agent{Name: "droid-acp"}, []string{env}, "/x/droid-acp", file, zap.NewNop()}).put(t.Context())
+	f := (&programCopy{relay.Agent{Name: "droid-acp"}, []string{env}, "/x/droid-acp", file, zap.NewNop()}).copy(t.Context())
 	require.ErrorContains(t, f, "neither sha256sum nor shasum")
-	f = (&copying{relay.Agent{Name: "droid-acp"}, []string{"ssh"}, "/x/droid-acp", file, zap.NewNop()}).put(t.Context())
+	f = (&programCopy{relay.Agent{Name: "droid-acp"}, []string{"ssh"}, "/x/droid-acp", file, zap.NewNop()}).copy(t.Context())
 	require.Equal(t, NoCommand, f.Kind)
-	f = (&copying{relay.Agent{Name: "droid-acp"}, []string{os.Args[0], "ends", "255", "ssh: connect to host h: Connection refused"}, "/x/droid-acp", file, zap.NewNop()}).put(t.Context())
+	f = (&programCopy{relay.Agent{Name: "droid-acp"}, []string{os.Args[0], "ends", "255", "ssh: connect to host h: Connection refused"}, "/x/droid-acp", file, zap.NewNop()}).copy(t.Context())
 	require.Equal(t, Unreachable, f.Kind)
 }
 
@@ -185,7 +183,7 @@ func TestCopyIntoAPod(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file, to := program(t, "linux", "x"), filepath.Join(dir, "droid-acp")
-	if f := (&copying{relay.Agent{Name: "droid-acp"}, []string{os.Args[0], "containerd"}, to, file, zap.NewNop()}).put(t.Context()); f != nil {
+	if f := (&programCopy{relay.Agent{Name: "droid-acp"}, []string{os.Args[0], "containerd"}, to, file, zap.NewNop()}).copy(t.Context()); f != nil {
 		require.NoError(t, f)
 	}
 	sent, err := os.ReadFile(file)
@@ -201,7 +199,7 @@ func TestCopyIntoAPod(t *testing.T) {
 func TestCopyIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	f := (&copying{relay.Agent{Name: "droid-acp"}, []string{os.Args[0], "far"}, "/x/droid-acp", os.Args[0], zap.NewNop()}).put(ctx)
+	f := (&programCopy{relay.Agent{Name: "droid-acp"}, []string{os.Args[0], "far"}, "/x/droid-acp", os.Args[0], zap.NewNop()}).copy(ctx)
 	require.NotNil(t, f)
 }
 
@@ -210,8 +208,8 @@ func TestWhereToCopy(t *testing.T) {
 		"ssh host .local/bin/droid-acp --flag": 2, "docker exec -i c /tmp/droid-acp acp": 4, "ssh host droid-acp": -1, "/opt/droid-acp x": -1,
 		"ssh host ~/bin/droid-acp": -1, "ssh host $HOME/droid-acp": -1, "ssh host -o/droid-acp": -1, "ssh host a;b/droid-acp": -1, "droid-acp": -1, "wsl.exe ./droid-acp": 1,
 	} {
-		require.Equal(t, want, where("droid-acp", strings.Fields(command)), command)
+		require.Equal(t, want, programIndex("droid-acp", strings.Fields(command)), command)
 		require.Equal(t, want < 0, CheckCopy("droid-acp", strings.Fields(command)) != nil)
 	}
-	require.Equal(t, -1, where("droid-acp", []string{"ssh", "h", "cd x && bin/droid-acp"}))
+	require.Equal(t, -1, programIndex("droid-acp", []string{"ssh", "h", "cd x && bin/droid-acp"}))
 }

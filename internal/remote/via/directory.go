@@ -8,19 +8,19 @@ import (
 	"sync"
 )
 
-// directory is a path in parts. A POSIX path begins with "/", one of Windows with a drive
-// ("C:\") or with a server and a share ("\\server\share", "\\wsl$\Ubuntu").
+// directory is a path split into parts. A POSIX path begins with "/", a Windows path with a drive ("C:\") or with a server and a share
+// ("\\server\share", "\\wsl$\Ubuntu").
 type directory struct {
 	windows bool
-	text    string // as it was written
-	parts   []part // without those that say nothing: "" and "."
+	text    string     // as written
+	parts   []pathPart // without empty parts and "."
 }
 
-// part is a name in a path. The drive and the server are parts, too.
-type part struct {
+// pathPart is a name in a path. The drive and the server are parts, too.
+type pathPart struct {
 	name string // decoded, in a URI
-	key  string // the same for all that names the same
-	end  int    // the index in the text behind it
+	key  string // equal for all spellings of a name
+	end  int    // index in the text behind the part
 }
 
 // isDrive reports whether a text begins with a drive: "C:".
@@ -28,9 +28,8 @@ func isDrive(text string) bool {
 	return len(text) >= 2 && text[1] == ':' && ('a' <= text[0]|0x20 && text[0]|0x20 <= 'z')
 }
 
-// readPath reads an absolute path. It reports false for one that is not absolute, for one
-// with "..", of which nobody can tell here where it leads, and for one with a name that
-// its system does not have.
+// readPath parses an absolute path. ok is false for a relative path, for one with "..", whose target is unknown here, and for one with a
+// name that is invalid on its system.
 func readPath(text string) (d directory, ok bool) {
 	d.text = text
 	switch {
@@ -44,7 +43,7 @@ func readPath(text string) (d directory, ok bool) {
 	return d, false
 }
 
-// readURI reads what stands in a file URI between "file:" and the query or the fragment.
+// readURI parses a file URI without "file:", its query and its fragment.
 func readURI(text string) (d directory, ok bool) {
 	path, hasHost := strings.CutPrefix(text, "//")
 	host := ""
@@ -54,7 +53,7 @@ func readURI(text string) (d directory, ok bool) {
 			host, path = path[:i], path[i:]
 		}
 	}
-	drive, _ := url.PathUnescape(strings.TrimPrefix(path, "/")) // one that is wrong is noticed when it is read
+	drive, _ := url.PathUnescape(strings.TrimPrefix(path, "/")) // an invalid one is noticed when it is parsed
 	switch {
 	case host != "" && !strings.EqualFold(host, "localhost"):
 		d.text = host + path
@@ -71,8 +70,7 @@ func readURI(text string) (d directory, ok bool) {
 
 func plain(text string) (string, error) { return text, nil }
 
-// read reads the parts from index i on. first is what stands before the first of them: "/"
-// for POSIX, "\\" for a server, nothing for a drive.
+// read parses the parts from index i on. first is the text before the first part: "/" for POSIX, "\\" for a server, "" for a drive.
 func (d *directory) read(i int, separators, first string, decode func(string) (string, error)) (_ directory, ok bool) {
 	d.windows = first != "/"
 	for i <= len(d.text) {
@@ -90,19 +88,19 @@ func (d *directory) read(i int, separators, first string, decode func(string) (s
 			if d.windows && !isRoot && !isWindowsName(name) {
 				return *d, false
 			}
-			d.parts = append(d.parts, part{name, d.key(name, isRoot), i})
+			d.parts = append(d.parts, pathPart{name, d.key(name, isRoot), i})
 		}
-		i++ // the separator
+		i++ // skip the separator
 	}
 	return *d, !d.windows || len(d.parts) > 0
 }
 
-// isDevice reports whether a path without parts goes on as none of a server: "\\\\?\C:\x".
+// isDevice reports whether a path that begins with "\\" is a device path rather than one of a server: "\\\\?\C:\x".
 func (d *directory) isDevice(first, name string) bool {
 	return first == `\\` && len(d.parts) == 0 && (name == "" || name == "." || name == "?")
 }
 
-// key compares names as the system does. A distribution of WSL has two servers.
+// key returns a name in the form in which the system compares it. A WSL distribution has two server names.
 func (d *directory) key(name string, isRoot bool) string {
 	if !d.windows {
 		return name
@@ -113,22 +111,21 @@ func (d *directory) key(name string, isRoot bool) string {
 	return "wsl$"
 }
 
-// notOnWindows are names that Windows does not have, or takes for something else: a stream
-// of a file, a device, or the name without its end.
-var notOnWindows = sync.OnceValue(func() *regexp.Regexp {
+// invalidOnWindows matches names that Windows rejects or interprets differently: a stream of a file, a device, or a name whose end is
+// stripped.
+var invalidOnWindows = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)[\x00-\x1f<>:"|?*\\/]|[. ]$|^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
 })
 
-func isWindowsName(name string) bool { return !notOnWindows().MatchString(name) }
+func isWindowsName(name string) bool { return !invalidOnWindows().MatchString(name) }
 
-// contains reports whether other is d or lies below it.
+// contains reports whether other is d or below it.
 func (d *directory) contains(other *directory) bool {
 	return d.windows == other.windows && len(d.parts) <= len(other.parts) &&
-		slices.EqualFunc(d.parts, other.parts[:len(d.parts)], func(a, b part) bool { return a.key == b.key })
+		slices.EqualFunc(d.parts, other.parts[:len(d.parts)], func(a, b pathPart) bool { return a.key == b.key })
 }
 
-// below is what of the text of other stands below d, which contains it, with its first
-// separator; "" for d itself, however it is spelt.
+// below returns the rest of other's text below d, which contains it, with its first separator; "" for d itself, in any spelling.
 func (d *directory) below(other *directory) string {
 	switch n := len(d.parts); n {
 	case len(other.parts):
@@ -140,15 +137,15 @@ func (d *directory) below(other *directory) string {
 	}
 }
 
-// isRoot reports whether d is "/" or a drive: it does not do without its separator.
+// isRoot reports whether d is "/" or a drive, whose path must end with a separator.
 func (d *directory) isRoot() bool {
 	return len(d.parts) == 0 || len(d.parts) == 1 && isDrive(d.parts[0].name)
 }
 
-// isServer reports whether d is a server without a share, which is no directory.
+// isServer reports whether d is a server without a share, which is not a directory.
 func (d *directory) isServer() bool { return d.windows && len(d.parts) == 1 && !d.isRoot() }
 
-// names are the names of the parts.
+// names returns the names of the parts.
 func (d *directory) names() (names []string) {
 	for _, p := range d.parts {
 		names = append(names, p.name)
@@ -156,8 +153,7 @@ func (d *directory) names() (names []string) {
 	return names
 }
 
-// path is d with what stands below it, which begins with a separator or is empty. ofWindows
-// is whether it is from there.
+// path returns d with below appended, which begins with a separator or is empty. ofWindows says that below uses Windows' separators.
 func (d *directory) path(below string, ofWindows bool) string {
 	if below == "" && d.isRoot() {
 		below = "/"
@@ -178,7 +174,7 @@ func (d *directory) path(below string, ofWindows bool) string {
 	return "/" + strings.Join(d.names(), "/") + below
 }
 
-// uri is d as a file URI without its scheme, with what stands below it, escaped.
+// uri returns d as an escaped file URI without its scheme, with below appended.
 func (d *directory) uri(below string) string {
 	if below == "" && d.isRoot() {
 		below = "/"

@@ -14,35 +14,34 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// Kind is a stable word for why the far side cannot be reached. An error of ACP with the code
-// −32603 has it in its data.
-type Kind string
+// FailureKind is a stable identifier of why the far side cannot be reached. An ACP error with the code −32603 has it in its data.
+type FailureKind string
 
-// The kinds.
+// Kinds of failures.
 const (
-	NoCommand    Kind = "far_no_command"    // the command's program is not on this machine
-	Unreachable  Kind = "far_unreachable"   // there is no such host, container, pod or distribution, or it does not answer
-	Refused      Kind = "far_refused"       // it is there and does not let the user in, or do this
-	NoAgent      Kind = "far_no_agent"      // there is no such program
-	WrongProgram Kind = "far_wrong_program" // the program there is for another system
-	OtherVersion Kind = "far_version"       // it is of a version that does not fit
-	NotCopied    Kind = "far_not_copied"    // --copy did not put it there
-	Ended        Kind = "far_ended"         // it has ended, for another reason
+	NoCommand    FailureKind = "far_no_command"    // the command's program is not on this machine
+	Unreachable  FailureKind = "far_unreachable"   // no such host, container, pod or distribution, or it does not answer
+	Refused      FailureKind = "far_refused"       // it is there, and denies the user access or this operation
+	NoAgent      FailureKind = "far_no_agent"      // there is no such program
+	WrongProgram FailureKind = "far_wrong_program" // the program there is for another system
+	OtherVersion FailureKind = "far_version"       // its version does not fit
+	NotCopied    FailureKind = "far_not_copied"    // --copy did not succeed
+	Ended        FailureKind = "far_ended"         // it has ended for another reason
 )
 
 // Failure says why the far side cannot be reached, and what to do.
 type Failure struct {
-	Kind Kind
+	Kind FailureKind
 	Text string // cause and remedy, in whole sentences
-	Code int    // what the command exited with, −1 where that is not known
+	Code int    // the command's exit code, −1 if unknown
 }
 
 func (f *Failure) Error() string { return f.Text }
 
-// rpc is the failure as the answer to a request.
+// rpc returns the failure as an error response.
 func (f *Failure) rpc() *jsonrpc.Error { return jsonrpc.InternalError(string(f.Kind), f.Text) }
 
-// shown is the command as it can be typed.
+// shown returns the command as it can be typed.
 func shown(command []string) string {
 	words := make([]string, len(command))
 	for i, word := range command {
@@ -60,27 +59,27 @@ func notStarted(command []string, err error) *Failure {
 	return &Failure{NoCommand, fmt.Sprintf("The command %s was not started: %v. Try it in a terminal.", shown(command), err), -1}
 }
 
-// silentFar is a far side of which nothing has come for so long.
-func silentFar(after time.Duration) *Failure {
+// silentFailure is the failure of a far side from which nothing was received for the given time.
+func silentFailure(after time.Duration) *Failure {
 	return &Failure{Unreachable, fmt.Sprintf("Nothing has come from the far side for %.0f s, so the connection to it is dead. What runs there goes on. "+
 		"Start the agent again and open the session again.", after.Seconds()), -1}
 }
 
-// cause is a way in which the far side ends.
-type cause struct {
-	kind   Kind
+// exitCause describes one way in which the far side ends.
+type exitCause struct {
+	kind   FailureKind
 	codes  []int    // exit codes that mean it; nil for any
-	says   []string // what it says then, in small letters; one of them is enough
-	text   string   // what is wrong
+	says   []string // texts of which one must occur in the output, in lower case
+	text   string   // the cause
 	remedy string
 }
 
-// agentName stands in causes for Agent.Name.
+// agentName is replaced in causes by Agent.Name.
 const agentName = "{agent}"
 
-// causes are those that are known, the first that fits first. The words of OpenSSH 9, of common shells and
-// of this program were seen; those of Docker, kubectl and wsl.exe were not, and what fits nothing is told as it is.
-var causes = []cause{
+// causes are the known causes; the first match counts. The texts of OpenSSH 9, of common shells and of this program were seen; those of
+// Docker, kubectl and wsl.exe were not. Output that matches nothing is shown unchanged.
+var causes = []exitCause{
 	{OtherVersion, nil, []string{agentName + ": unknown flag", agentName + ": unknown command", agentName + ": invalid argument"},
 		"At the far side " + agentName + " does not know what the command asks of it, so it is probably of another version",
 		"Install there the version that is here, or have it copied with --copy."},
@@ -108,14 +107,14 @@ var causes = []cause{
 		"Something at the far side may not be done", "Look at the rights of the program and of its directory there."},
 }
 
-func (c *cause) fits(agent relay.Agent, exit subprocess.Exit, said string) bool {
+func (c *exitCause) fits(agent relay.Agent, exit subprocess.Exit, said string) bool {
 	return slices.Contains(c.codes, exit.Code) || slices.ContainsFunc(c.says, func(words string) bool {
-		return strings.Contains(said, strings.ReplaceAll(words, agentName, agent.Named()))
+		return strings.Contains(said, strings.ReplaceAll(words, agentName, agent.DisplayName()))
 	})
 }
 
-// known is the cause of an end, nil for an unknown one. said is what was said, in small letters.
-func known(agent relay.Agent, exit subprocess.Exit, said string) *cause {
+// findCause returns the cause of an exit, nil if it is unknown. said is the output in lower case.
+func findCause(agent relay.Agent, exit subprocess.Exit, said string) *exitCause {
 	for i := range causes {
 		if causes[i].fits(agent, exit, said) {
 			return &causes[i]
@@ -124,71 +123,71 @@ func known(agent relay.Agent, exit subprocess.Exit, said string) *cause {
 	return nil
 }
 
-// failure says how the command ended, beside the cause.
-func (c *cause) failure(agent relay.Agent, command []string, exit subprocess.Exit) *Failure {
-	text := strings.ReplaceAll(c.text+". "+c.remedy, agentName, agent.Named()) + fmt.Sprintf(" %s ended (%s).", shown(command), exit.Text)
-	if words := said(exit.Stderr); words != "" {
+// failure describes how the command ended, for this cause.
+func (c *exitCause) failure(agent relay.Agent, command []string, exit subprocess.Exit) *Failure {
+	text := strings.ReplaceAll(c.text+". "+c.remedy, agentName, agent.DisplayName()) + fmt.Sprintf(" %s ended (%s).", shown(command), exit.Text)
+	if words := lastLines(exit.Stderr); words != "" {
 		text += " It said:\n" + words
 	}
 	return &Failure{c.kind, text, exit.Code}
 }
 
-// explain says why the command has ended. One that has worked has found its agent, so that
-// what the agent says is no cause.
+// explain returns why the command has ended. A command that has answered requests has found its agent, so the agent's own output is not
+// searched for causes.
 func (r *Relay) explain(exit subprocess.Exit) *Failure {
 	noise, _ := r.noise.Lines()
 	exit.Stderr = append(noise, exit.Stderr...)
-	c := known(r.Agent, exit, strings.ToLower(said(exit.Stderr)))
-	if c == nil || r.near.Worked() && c.kind != Unreachable {
-		c = &cause{Ended, nil, nil, "The far side has ended", "Try the command in a terminal, or start the agent again."}
+	c := findCause(r.Agent, exit, strings.ToLower(lastLines(exit.Stderr)))
+	if c == nil || r.near.AnyAnswered() && c.kind != Unreachable {
+		c = &exitCause{Ended, nil, nil, "The far side has ended", "Try the command in a terminal, or start the agent again."}
 	}
 	return c.failure(r.Agent, r.Command, exit)
 }
 
-// maxSaid is how many of the last lines an error has.
+// maxSaid is how many of the last output lines an error has.
 const maxSaid = 6
 
-// agent is what an agent says of itself with initialize.
-type agent struct {
+// agentInfo is what an agent declares in its answer to initialize.
+type agentInfo struct {
 	ProtocolVersion int
 	Info            struct{ Name, Version string } `json:"agentInfo"`
 }
 
-// readAgent reads what a text of JSON begins with.
-func readAgent(text []byte) (a agent) {
-	_ = json.NewDecoder(strings.NewReader(string(text))).Decode(&a) // what is of another form is not known
+// readAgent decodes the JSON value that a text begins with.
+func readAgent(text []byte) (a agentInfo) {
+	_ = json.NewDecoder(strings.NewReader(string(text))).Decode(&a) // fields of another type stay empty
 	return a
 }
 
-// otherProtocol refuses an agent in whose messages it is not known where paths stand.
+// otherProtocol refuses an agent whose protocol version has unknown path fields.
 func otherProtocol(version int) *Failure {
 	return &Failure{OtherVersion, fmt.Sprintf("The agent at the far side speaks version %d of ACP, and droid-acp via knows where paths stand in version 1 alone, so it passes nothing on. "+
 		"Update droid-acp here, or have the same version at both sides.", version), -1}
 }
 
-// tooLong is the end by a message that is not passed on.
+// tooLong is the failure after a message that is too long.
 func tooLong(who string) *Failure {
 	return &Failure{Ended, "droid-acp via passes on no message of more than 256 MiB, and a longer one came from " + who + ", so the connection has ended. Start the agent again; a large file is sent as a resource link.", -1}
 }
 
-// noMessage refuses a line.
+// noMessage is the error of an invalid line.
 func noMessage() *jsonrpc.Error {
 	return jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid request", "the line is no JSON-RPC message, or more than one; send each message on a line of its own")
 }
 
-// ofNear refuses a request of the editor.
-func (o *outside) ofNear(m Maps) *jsonrpc.Error {
+// nearError refuses a request of the editor.
+func (o *outsidePath) nearError(m Maps) *jsonrpc.Error {
 	return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, which is outside of every directory that the far side has: %s. "+
-		"Open something below one of them, or add --map LOCAL=REMOTE to the command that starts the agent.", o.place, o.path, m.list()))
+		"Open something below one of them, or add --map LOCAL=REMOTE to the command that starts the agent.", o.field, o.path, m.list()))
 }
 
-// ofFar refuses a request of the agent.
-func (o *outside) ofFar(m Maps) *jsonrpc.Error {
+// farError refuses a request of the agent.
+func (o *outsidePath) farError(m Maps) *jsonrpc.Error {
 	if len(m) == 0 {
 		return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, which is below no directory of a session that the editor has asked for; "+
-			"droid-acp via lets the far side have other files with --map LOCAL=REMOTE, such as --map /src=/src", o.place, o.path))
+			"droid-acp via lets the far side have other files with --map LOCAL=REMOTE, such as --map /src=/src", o.field, o.path))
 	}
-	return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, which is outside of every directory that the editor's machine has (droid-acp via: %s)", o.place, o.path, m.list()))
+	return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, which is outside of every directory that the editor's machine has (droid-acp via: %s)", o.field, o.path, m.list()))
 }
 
 func (m Maps) list() string {

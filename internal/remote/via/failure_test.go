@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the far side says when it ends is explained on the request that waits.
+// The far side's output at its end is explained in the answer to the pending request.
 func TestFailures(t *testing.T) {
 	for _, tc := range []struct {
 		code, says, kind, text string
@@ -42,7 +42,7 @@ func TestFailures(t *testing.T) {
 		err := <-r.ended
 		var f *Failure
 		require.ErrorAs(t, err, &f)
-		require.Equal(t, Kind(tc.kind), f.Kind)
+		require.Equal(t, FailureKind(tc.kind), f.Kind)
 		require.Contains(t, f.Text, tc.text)
 		require.Contains(t, f.Text, "ended (exit status "+tc.code+").")
 		require.Contains(t, f.Text, tc.says, "its own words")
@@ -60,8 +60,8 @@ func TestCommandThatIsNotHere(t *testing.T) {
 	}
 }
 
-// TestNothingThereAndTheInputEnds: the check of docs/elsewhere.md, which ends its input at once, says what is
-// wrong all the same. Nobody who has had an answer is told that the far side ended with the editor.
+// The check in docs/elsewhere.md, which ends its input at once, still reports what is wrong. After an answer, the end of the far side with
+// the editor is not reported.
 func TestNothingThereAndTheInputEnds(t *testing.T) {
 	for range 20 {
 		r := newRig(t, "", os.Args[0], "ends", "127", "env: 'no-such': No such file or directory")
@@ -76,8 +76,8 @@ func TestNothingThereAndTheInputEnds(t *testing.T) {
 	require.ErrorContains(t, r.relay.Run(t.Context()), "There is no such program at the far side", "nothing was asked")
 }
 
-// A far side that breaks off is told on all that waits, and is no missing program though its
-// agent has said so of something else.
+// A far side that breaks off fails all pending requests, and is not reported as a missing program, even if its agent said so about
+// something else.
 func TestBrokenPipe(t *testing.T) {
 	r := connected(t, "/l=/r")
 	r.toFar(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)

@@ -16,8 +16,7 @@ import (
 	"droid-acp/internal/remote/relay"
 )
 
-// TestFarSideGetsNoTerminals: the far side runs no command on this machine, nor is it told that it could,
-// unless --far-terminals says otherwise.
+// The far side runs no command on this machine, nor is it offered that, unless --far-terminals allows it.
 func TestFarSideGetsNoTerminals(t *testing.T) {
 	const ask = `{"id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true},"terminal":true,"_meta":{"terminal":true}}}}`
 	const create = `"method":"terminal/create","params":{"sessionId":"s","command":"sh","args":["-c","id"],"cwd":"/r"}}`
@@ -34,7 +33,7 @@ func TestFarSideGetsNoTerminals(t *testing.T) {
 	require.Contains(t, own, `"env":{}},{"id":"b"`)
 	require.Contains(t, own, `{"args":["far",`)
 	require.NotContains(t, own, "LD_PRELOAD")
-	require.Contains(t, r.away.Line(), relay.AliveMethod)
+	require.Contains(t, r.away.Line(), relay.HeartbeatMethod)
 	r.end()
 
 	r = newRig(t, "", "x")
@@ -45,8 +44,7 @@ func TestFarSideGetsNoTerminals(t *testing.T) {
 	require.Equal(t, other, string(r.relay.fromFar([]byte(other))))
 }
 
-// TestFarSideStaysInTheMaps: neither a notification nor a path that is relative, missing or of another type
-// reaches a file here that is in no map.
+// Neither a notification nor a path that is relative, missing or of another type reaches a file here that no map covers.
 func TestFarSideStaysInTheMaps(t *testing.T) {
 	r := connected(t, "/l=/r")
 	for _, params := range []string{`{"path":"/etc/passwd"}`, `{"path":"a.txt"}`, `{"path":""}`, `{"path":7}`, `{"content":"x"}`, `["/etc/passwd"]`, `{"path":"/r/a","PATH":"/etc/passwd"}`} {
@@ -60,8 +58,7 @@ func TestFarSideStaysInTheMaps(t *testing.T) {
 	r.end()
 }
 
-// TestLinksOfThisSide: a symbolic link below a map leads nowhere that is in no map, though the file is
-// still to be made.
+// A symbolic link below a map leads to nothing outside of the maps, even for a file that does not exist yet.
 func TestLinksOfThisSide(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("symbolic links need a right there")
@@ -94,9 +91,8 @@ func TestLinksOfThisSide(t *testing.T) {
 	r.end()
 }
 
-// TestFarSideStaysInTheSessions: without maps the far side gets files below the directories of the sessions that
-// the editor has asked for, by whichever method, and no others: not by "..", by a link, nor by a directory that it
-// names itself.
+// Without maps the far side may access files below the directories of the sessions that the editor has opened, by any method, and no
+// others: not through "..", a link, or a directory that it names itself.
 func TestFarSideStaysInTheSessions(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -146,7 +142,7 @@ func TestFarSideStaysInTheSessions(t *testing.T) {
 	for _, path := range []string{"home/mcp", "home/.bashrc", "work2/a", "more/a", "", "work/../home/.bashrc", "work/x/../a"} {
 		refused(dir + "/" + path)
 	}
-	for _, line := range []string{ // no session is asked for here
+	for _, line := range []string{ // none of these opens a session here
 		`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"session_info_update","cwd":%q}}}`,
 		`{"id":9,"method":"session/new","params":{"cwd":%q}}`, `{"id":1,"result":{"sessions":[{"cwd":%[1]q}],"cwd":%[1]q}}`,
 	} {
@@ -166,13 +162,13 @@ func TestFarSideStaysInTheSessions(t *testing.T) {
 		passed, answer = farSays(`{"method":"fs/write_text_file","params":` + params + `}`)
 		require.Empty(t, passed+answer, params)
 	}
-	if runtime.GOOS != "windows" { // where links need a right
+	if runtime.GOOS != "windows" { // on Windows links need a privilege
 		require.NoError(t, os.Symlink(filepath.Join(dir, "home"), filepath.Join(dir, "work", "out")))
 		refused(filepath.Join(dir, "work", "out", "a"))
 	}
 }
 
-// TestSessionDirectories: those of Windows are compared as Windows does, and only so many count.
+// Windows paths are compared as Windows does, and the number of directories is limited.
 func TestSessionDirectories(t *testing.T) {
 	r := newRig(t, "", "x")
 	opens := func(directory string) {
@@ -180,7 +176,7 @@ func TestSessionDirectories(t *testing.T) {
 	}
 	has := func(path string) bool {
 		d, ok := readPath(path)
-		return ok && r.relay.reach().find(near, &d) >= 0
+		return ok && r.relay.reachableMaps().find(near, &d) >= 0
 	}
 	opens(`C:\Src\App`)
 	opens(`\\wsl$\Ubuntu\home\me`)
@@ -194,15 +190,15 @@ func TestSessionDirectories(t *testing.T) {
 	for _, none := range []string{"", "src", "../src", "/src/..", `\\server`, "C:", "~"} {
 		opens(none)
 	}
-	require.Len(t, r.relay.reach(), 2, "what names no directory by itself")
+	require.Len(t, r.relay.reachableMaps(), 2, "what names no directory by itself")
 	for i := range mostDirectories {
 		opens(fmt.Sprintf("/w%d", i%mostDirectories))
 		opens("/w0/")
 	}
-	require.Len(t, r.relay.reach(), mostDirectories)
+	require.Len(t, r.relay.reachableMaps(), mostDirectories)
 	require.False(t, has(`C:\src\app`), "the oldest")
 	require.True(t, has("/w0/a"), "asked for again and again")
 	require.True(t, has("/w1/a"))
 	opens("/w0")
-	require.Len(t, r.relay.reach(), mostDirectories, "the same")
+	require.Len(t, r.relay.reachableMaps(), mostDirectories, "the same")
 }

@@ -16,11 +16,11 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// delta is a piece of text as droid-acp tells it.
+// delta is a text chunk as sent by droid-acp.
 const delta = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"fa4ed801-0000-4000-8000-000000000001","update":{"sessionUpdate":"agent_message_chunk","messageId":"0b4d9a9e-2b39-4b6e-9a55-5bb8f24dd4c5","content":{"type":"text","text":"word 17 "}}}}` + "\n"
 
-// FuzzLines gives a line to either side: what is passed on has no path of the side that it
-// comes from in a place that asks for one, and differs in typed places alone.
+// FuzzLines sends a line in either direction: what is passed on has no path of the sender's side in a field for the receiver, and differs
+// in typed fields only.
 func FuzzLines(f *testing.F) {
 	for _, line := range []string{
 		`{"id":1,"method":"session/new","params":{"cwd":"/l/a","mcpServers":[{"command":"/l/x"}],"additionalDirectories":["/l","/r"]}}`,
@@ -81,8 +81,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// FuzzLinesBefore has the far side say lines before another one: that is passed on as if it
-// were the first.
+// FuzzLinesBefore sends lines of the far side before another one, which must be passed on as if it were the first.
 func FuzzLinesBefore(f *testing.F) {
 	for _, last := range []string{
 		strings.Replace(delta[:len(delta)-1], "word 17", `a \" quote`, 1),
@@ -110,8 +109,7 @@ func FuzzLinesBefore(f *testing.F) {
 	})
 }
 
-// TestTextsInTurn: of texts that come in turn, as of several sessions, a line is
-// decoded only where its message is new.
+// Of alternating texts, such as those of several sessions, a line is decoded only if its message is new.
 func TestTextsInTurn(t *testing.T) {
 	r := New(Options{Command: []string{"x"}, Maps: mapsOf(t, "/l=/r"), Out: io.Discard, Log: zap.NewNop()})
 	var lines [][]byte

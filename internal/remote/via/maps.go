@@ -10,15 +10,13 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// Maps say which directories of this machine are which at the far side. Without any, both
-// have the same.
+// Maps say which directories of this machine correspond to which at the far side. Without maps, both sides have the same paths.
 //
-// The map with the longest directory counts, by whole names. What a path becomes leads back
-// to it, or it is outside of every map: so a directory that another map puts something else
-// in the place of is not seen, as below a mount.
+// The map with the longest matching directory counts, compared by whole names. A translated path must translate back to itself; otherwise
+// no map covers it. So a directory that another map hides is not visible, as below a mount point.
 type Maps []mapping
 
-// mapping is one directory, here and at the far side.
+// mapping is a directory here and its counterpart at the far side.
 type mapping [2]directory
 
 // Sides of a mapping.
@@ -29,8 +27,7 @@ const (
 
 func (m mapping) String() string { return m[near].text + "=" + m[far].text }
 
-// ReadMaps reads maps of the form LOCAL=REMOTE. home takes the place of a "~" that begins
-// LOCAL. An error is a sentence for the user.
+// ReadMaps parses maps of the form LOCAL=REMOTE. A leading "~" of LOCAL is replaced by home. An error is a sentence for the user.
 func ReadMaps(texts []string, home string) (Maps, error) {
 	var maps Maps
 	for _, text := range texts {
@@ -81,8 +78,7 @@ func readMap(text, home string) (m mapping, err error) {
 	return m, fmt.Errorf("must have two absolute paths without .. in them, such as /home/me/src=/workspaces/src")
 }
 
-// find is the index of the map with the longest directory that contains one on this side,
-// -1 for none.
+// find returns the index of the map with the longest directory that contains d on this side, -1 if there is none.
 func (m Maps) find(side int, d *directory) int {
 	found := -1
 	for i := range m {
@@ -93,8 +89,8 @@ func (m Maps) find(side int, d *directory) int {
 	return found
 }
 
-// directories are the one that a path lies in, on its own side, and the same one on the
-// other. It reports false for a path that is outside of every map.
+// directories returns the directory of the map that contains a path, on the path's own side, and its counterpart. ok is false if no map
+// covers the path.
 func (m Maps) directories(to int, d *directory) (of, is *directory, ok bool) {
 	i := m.find(1-to, d)
 	if i < 0 {
@@ -112,10 +108,9 @@ func (m Maps) directories(to int, d *directory) (of, is *directory, ok bool) {
 	return of, is, m.find(to, &there) == i
 }
 
-// translate is what a path or URI is called on the other side. It reports false for what is
-// outside of every map. Every value stays that names no file by itself: an empty one, a
-// relative path, a URI of another scheme, a program that is looked for in the PATH. So does a
-// program outside of the maps, which may be at both sides.
+// translate returns the other side's name for a path or URI. ok is false if no map covers it. Values that do not name a file by themselves
+// are unchanged: an empty one, a relative path, a URI of another scheme, a program to be found in the PATH. So is a program outside of the
+// maps, which both sides may have.
 func (m Maps) translate(to int, kind, value string) (_ string, ok bool) {
 	if len(m) == 0 || value == "" {
 		return value, true
@@ -149,13 +144,13 @@ func (m Maps) translateURI(to int, value string) (_ string, ok bool) {
 	return value[:5] + is.uri(of.below(&d)) + more, true
 }
 
-// isPath reports whether a value of a URI's place is a path all the same.
+// isPath reports whether the value of a URI field is a path instead.
 func isPath(value string) bool {
 	return strings.HasPrefix(value, "/") || strings.HasPrefix(value, `\`) || isDrive(value)
 }
 
-// isRelative reports whether a path names the same below a directory on either side. One
-// that leads out of it does not, nor one that some program may take for another's.
+// isRelative reports whether a path names the same file below a directory on either side. A path that leaves the directory does not, nor
+// one that some program may interpret as absolute.
 func isRelative(value string) bool {
 	if isPath(value) || strings.HasPrefix(value, "~") || len(value) >= 5 && strings.EqualFold(value[:5], "file:") {
 		return false
@@ -168,45 +163,44 @@ func isRelative(value string) bool {
 	return true
 }
 
-// outside is a path that is outside of every map.
-type outside struct{ place, path string }
+// outsidePath is a path that no map covers.
+type outsidePath struct{ field, path string }
 
-// rewrite puts the other side's paths in the places of what begins at begin in the line. It
-// returns the first that is outside of every map, and stays as it is; nil where there is none.
-func (m Maps) rewrite(to int, line []byte, begin int, places *paths.PathFields) (_ []byte, first *outside) {
+// rewrite translates the paths in the value that begins at begin in the line. It returns the first path that no map covers, which is
+// unchanged; nil if there is none.
+func (m Maps) rewrite(to int, line []byte, begin int, places *paths.PathFields) (_ []byte, first *outsidePath) {
 	if len(m) == 0 {
 		return line, nil
 	}
 	line = places.Rewrite(line, begin, func(place, kind string, value []byte) []byte {
 		if !rawjson.IsString(value) || kind == paths.Command {
-			return nil // of another type than paths are, it is none
+			return nil // a value of another type is not a path
 		}
 		path := rawjson.Unquote(value)
 		is, ok := m.translate(to, kind, path)
 		if !ok && first == nil {
-			first = &outside{place, path}
+			first = &outsidePath{place, path}
 		}
 		if is == path {
 			return nil
 		}
-		text, _ := json.Marshal(is) // a string always encodes
+		text, _ := json.Marshal(is) // a string can always be encoded
 		return text
 	})
 	return line, first
 }
 
-// ofHere makes what the far side says how a program of its own is started into how that is
-// done from here: by the command of the relay, which runs it there, with the arguments
-// behind. What is of another form is left out.
-func ofHere(command []string, value []byte) []byte {
+// localCommand rewrites how the far side starts a program there to how it is started from here: by the relay's command, with the program's
+// arguments appended. A value of another form is removed.
+func localCommand(command []string, value []byte) []byte {
 	fields, args := map[string]json.RawMessage{}, []string{}
 	if json.Unmarshal(value, &fields) != nil || fields["args"] != nil && json.Unmarshal(fields["args"], &args) != nil {
 		return []byte("null")
 	}
 	fields["command"], _ = json.Marshal(command[0])
-	fields["args"], _ = json.Marshal(append(command[1:len(command):len(command)], args...)) // texts always encode
+	fields["args"], _ = json.Marshal(append(command[1:len(command):len(command)], args...)) // texts can always be encoded
 	if fields["env"] != nil {
-		fields["env"] = []byte("{}") // it would be that of the command
+		fields["env"] = []byte("{}") // it would apply to the command here
 	}
 	text, err := json.Marshal(fields)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// mapsOf reads maps that are divided by spaces.
+// mapsOf parses maps separated by spaces.
 func mapsOf(t testing.TB, texts string) Maps {
 	t.Helper()
 	m, err := ReadMaps(strings.Fields(texts), "/home/me")
@@ -76,7 +76,7 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// What is spelt otherwise and is the same.
+// Different spellings of the same path.
 func TestTranslateOtherSpellings(t *testing.T) {
 	m := mapsOf(t, windows)
 	for local, remote := range map[string]string{
@@ -98,7 +98,7 @@ func TestTranslateOtherSpellings(t *testing.T) {
 	}
 }
 
-// What is outside of every map, or may be, is not translated.
+// Paths outside of every map, or possibly outside, are not translated.
 func TestOutside(t *testing.T) {
 	const one = "/home/me/src=/w"
 	for _, tc := range []struct {
@@ -150,10 +150,10 @@ func TestWrongMaps(t *testing.T) {
 	require.Error(t, err)
 }
 
-// names are what a random path is made of.
+// names are the parts of random paths.
 var names = []string{"a", "b", "app", "src", "x y", "é", "%20", "a=b", "...", "..a", "-"}
 
-// What is translated is translated back to itself, whatever maps there are.
+// A translated path translates back to itself, with any maps.
 func TestThereAndBack(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	dir := func(root, separator string, atMost int) string {
@@ -210,8 +210,7 @@ func unescaped(t *testing.T, uri string) string {
 	return text
 }
 
-// FuzzTranslate: what is translated leads back to itself, however it is spelt, and into a
-// directory of a map.
+// FuzzTranslate checks that a translated path translates back to itself, in any spelling, and is in a directory of a map.
 func FuzzTranslate(f *testing.F) {
 	for _, text := range []string{"/home/me/src/app/../x", "file:///home/me/src/%2e%2e", `C:\src\app`, "file://wsl$/Ubuntu/x", "file:///c:/", "//", "/far/.", `\\?\x`} {
 		f.Add(text, false)

@@ -10,31 +10,31 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// endPatience is how long the editor may have gone, and the far side take nothing of what it said before, until that is
-// given up: the editor reads no answers, or the line hangs.
+// endPatience is how long to wait for a far side that takes no more messages once the editor has gone: the editor reads no answers, or the
+// connection hangs.
 const endPatience = 2 * time.Second
 
-// way is one of the two on which lines pass.
-type way struct {
-	ahead   *jsonrpc.PrefetchReader
-	left    chan struct{} // closed when who says it is found to have gone
-	ended   chan struct{} // closed when nothing more is heard
-	tooLong bool          // since a line is longer than max; for who has seen the end
+// direction is one of the two directions in which lines pass.
+type direction struct {
+	ahead      *jsonrpc.PrefetchReader
+	senderGone chan struct{} // closed when its sender is found to have gone
+	ended      chan struct{} // closed at the end of its input
+	tooLong    bool          // the input ended by a line longer than max; valid after the end
 }
 
-func newWay(in io.Reader) *way {
-	w := &way{left: make(chan struct{}), ended: make(chan struct{})}
-	w.ahead = jsonrpc.NewPrefetchReader(in, func() { close(w.left) })
+func newDirection(in io.Reader) *direction {
+	w := &direction{senderGone: make(chan struct{}), ended: make(chan struct{})}
+	w.ahead = jsonrpc.NewPrefetchReader(in, func() { close(w.senderGone) })
 	return w
 }
 
-// pump hears lines until there are no more, or one is too long. It hears none while the way out is full. What
-// hear returns goes that way, together with what is there already behind it.
-func (r *Relay) pump(w *way, out *jsonrpc.Outbox, hear func(line []byte) []byte) {
+// pump reads lines until the end, or until one is too long. It pauses while the outbox is full. Whatever hear returns is sent, together
+// with the lines that have arrived behind it.
+func (r *Relay) pump(w *direction, out *jsonrpc.Outbox, hear func(line []byte) []byte) {
 	go func() {
 		defer close(w.ended)
 		lines := jsonrpc.NewLines(w.ahead, r.max, func([]byte) {})
-		var waiting []byte // whole lines on the way out
+		var waiting []byte // whole lines to be sent
 		for {
 			line, err := lines.Next()
 			if err != nil {
@@ -43,7 +43,7 @@ func (r *Relay) pump(w *way, out *jsonrpc.Outbox, hear func(line []byte) []byte)
 				return
 			}
 			switch line = hear(line); {
-			case len(line) > relay.Batch: // it is memory of its own, with room for its end
+			case len(line) > relay.Batch: // it has memory of its own, with room for its line end
 				putNow(out, waiting)
 				put(out, append(line, '\n'))
 				waiting = waiting[:0]
@@ -59,12 +59,12 @@ func (r *Relay) pump(w *way, out *jsonrpc.Outbox, hear func(line []byte) []byte)
 			if full == nil {
 				continue
 			}
-			if out == r.far { // what the far side said last may wait for a slow editor
+			if out == r.far { // the far side's last lines may wait for a slow editor
 				w.ahead.Prefetch()
 			}
 			select {
 			case <-full:
-			case <-w.left:
+			case <-w.senderGone:
 				if !subprocess.WaitTimeout(full, endPatience) {
 					return
 				}
@@ -73,12 +73,12 @@ func (r *Relay) pump(w *way, out *jsonrpc.Outbox, hear func(line []byte) []byte)
 	}()
 }
 
-// put sends a line, which is the outbox's then. The end of who is gone is noticed elsewhere.
+// put sends a line, which the outbox owns then. A receiver that is gone is noticed elsewhere.
 func put(out *jsonrpc.Outbox, line []byte) { _, _ = out.Put(line) }
 
-// putNow sends lines, if there are any, which stay the caller's.
+// putNow sends lines, if there are any. The caller keeps their memory.
 func putNow(out *jsonrpc.Outbox, lines []byte) {
 	if len(lines) > 0 {
-		_ = out.PutNow(lines) // as for put
+		_ = out.PutNow(lines) // as in put
 	}
 }

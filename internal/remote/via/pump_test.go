@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/remote/relay"
 )
 
-// The end of an editor is noticed behind what the far side does not take; the end of the far side waits for a slow editor.
+// The end of an editor is noticed behind messages that the far side does not take; the end of the far side waits for a slow editor.
 func TestEndBehindWhatIsNotTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said := strings.Repeat(`{"jsonrpc":"2.0","method":"m","params":{"text":"`+strings.Repeat("x", 1<<10)+`"}}`+"\n", 5<<9)
@@ -23,14 +23,14 @@ func TestEndBehindWhatIsNotTaken(t *testing.T) {
 		r.far = jsonrpc.NewOutbox(way, relay.Batch)
 		go r.far.Run()
 		began := time.Now()
-		near := newWay(r.In)
+		near := newDirection(r.In)
 		r.pump(near, r.far, r.fromNear)
 		<-near.ended
 		require.Equal(t, endPatience, time.Since(began))
 
 		r.far.Abort()
 		to := jsonrpc.NewOutbox(way, relay.Batch)
-		far := newWay(strings.NewReader(said))
+		far := newDirection(strings.NewReader(said))
 		r.pump(far, to, func(line []byte) []byte { return line })
 		ended := far.ended
 		time.Sleep(time.Minute)

@@ -1,8 +1,8 @@
-// Package via passes ACP's messages on between an editor here and an agent at the far side
-// of a command (ssh, docker exec, wsl.exe), where the same files lie under other paths. It
-// rewrites paths and file URIs where ACP's types have them, and leaves all other bytes as
-// they are. It knows lines, requests and their answers, and nothing of one agent (Options.Agent has
-// what is to be known of it) or of sessions.
+// Package via passes ACP's messages between an editor here and an agent at the far side of a command (ssh, docker exec, wsl.exe), where the
+// same files have other paths. Its main type is Relay, which the command via of cmd/droid-acp runs. It rewrites paths and file URIs where
+// ACP's types have them, and leaves all other bytes as they are.
+//
+// It knows lines, requests and responses, and nothing of sessions or of a particular agent; Options.Agent describes that.
 package via
 
 import (
@@ -26,58 +26,56 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// Options say what a relay passes on.
+// Options configure a relay.
 type Options struct {
-	Command      []string  // what runs the agent at the far side, and its arguments
-	Maps         Maps      // which paths are which
-	In           io.Reader // what the editor says; who made it closes it
-	Out          io.Writer // what the editor is told
-	Stderr       io.Writer // gets the far side's words beside the protocol, and must not block
+	Command      []string  // starts the agent at the far side: the program and its arguments
+	Maps         Maps      // how paths correspond
+	In           io.Reader // messages of the editor; the caller closes it
+	Out          io.Writer // messages to the editor
+	Stderr       io.Writer // receives the far side's output outside of the protocol, and must not block
 	Agent        relay.Agent
-	Copy         string // the program of the agent that is put where Command starts it, "" for none
-	FarTerminals bool   // the far side may run commands in terminals of the editor, and have it log in by them
-	ByHand       bool   // a person runs it, in a terminal, who sends no requests
+	Copy         string // the agent's program, to be copied to where Command starts it; "" for none
+	FarTerminals bool   // the far side may run commands in terminals of the editor, and make it log in by them
+	Interactive  bool   // a person runs it in a terminal, and sends no requests
 	Version      string // of this program
 	Log          *zap.Logger
 
-	// Shown makes of an error what this client shows of it; method is that of the request that it answers.
-	// nil leaves it as it is.
-	Shown func(client protocol.ClientCapabilities, method string, e *jsonrpc.Error) *jsonrpc.Error
+	// AdaptError changes an error to what this client shows of it; method is that of the failed request. It may be nil.
+	AdaptError func(client protocol.ClientCapabilities, method string, e *jsonrpc.Error) *jsonrpc.Error
 }
 
 const (
-	// endTime is how long the agent may take to end when the editor has gone. This program's
-	// own takes up to 20 s.
+	// endTime is how long the agent may take to end after the editor has gone. An agent of this program takes up to 20 s.
 	endTime = 25 * time.Second
 )
 
-// Relay passes messages on. Make it with New and run it once with Run.
+// Relay passes messages on. Make it with New and call Run once.
 type Relay struct {
 	Options
-	near  *relay.Editor
-	far   *jsonrpc.Outbox              // to the agent
-	noise subprocess.Tail              // what the far side wrote to stdout that is no message
-	own   map[string]*paths.PathFields // of paths in the agent's own methods
-	texts *paths.PathFields            // of the text of an update
-	plain shapes                       // of updates that have a text and no path to rewrite
-	looks *files.CallLimiter           // at where a path leads here
-	roots *paths.PathFields            // of the directories of a session that the editor asks for
-	asked atomic.Pointer[Maps]         // without maps: these directories
-	alive *relay.Alive                 // of the link to the far side; nil before the command runs
-	doom  chan struct{}                // closed by Kill
-	max   int                          // relay.MaxLine, but in tests
+	near             *relay.EditorConn
+	far              *jsonrpc.Outbox              // to the agent
+	noise            subprocess.Tail              // the far side's stdout lines that are not messages
+	own              map[string]*paths.PathFields // path fields of the agent's own methods
+	texts            *paths.PathFields            // path fields of the text of an update
+	plain            shapes                       // of updates that have a text and no path to rewrite
+	resolveCalls     *files.CallLimiter           // resolving local paths
+	sessionDirFields *paths.PathFields            // path fields of the directories of a session that the editor opens
+	sessionDirs      atomic.Pointer[Maps]         // these directories, if there are no maps
+	heartbeat        *relay.Heartbeat             // of the link to the far side; nil until the command runs
+	killRequested    chan struct{}                // closed by Kill
+	max              int                          // relay.MaxLine, except in tests
 
-	client atomic.Pointer[protocol.ClientCapabilities] // who the editor is, by its initialize
+	client atomic.Pointer[protocol.ClientCapabilities] // the editor, from its initialize
 
-	patience time.Duration // endTime, but in tests
-	silent   time.Duration // relay.SilentAfter, but in tests
+	agentEndTime     time.Duration // endTime, except in tests
+	heartbeatTimeout time.Duration // relay.HeartbeatTimeout, except in tests
 }
 
-// shapes are those of the last lines of their kind, the newest first: of a few texts, as of several
-// sessions or of subagents, that come in turn.
+// shapes are the shapes of recent lines, the newest first. There is one for each of a few alternating texts, such as those of several
+// sessions or subagents.
 type shapes [8]rawjson.LineTemplate
 
-// fit reports whether a line has one of the shapes, which is the first then.
+// fit reports whether a line has one of the shapes, and moves that to the front.
 func (s *shapes) fit(line []byte) bool {
 	for i := range s {
 		if _, ok := s[i].Cut(line); ok {
@@ -103,46 +101,45 @@ func New(o Options) *Relay {
 	}
 	r := &Relay{
 		Options: o, near: relay.New(out), own: map[string]*paths.PathFields{}, texts: paths.ParsePathFields("update.content.text"),
-		roots: paths.ParsePathFields("cwd additionalDirectories[]"), looks: files.NewCallLimiter(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
-		far: jsonrpc.NewOutbox(nil, relay.Batch), patience: endTime, silent: relay.SilentAfter,
+		sessionDirFields: paths.ParsePathFields("cwd additionalDirectories[]"), resolveCalls: files.NewCallLimiter(maxLateResolves, resolveTimeout), killRequested: make(chan struct{}), max: relay.MaxLine,
+		far: jsonrpc.NewOutbox(nil, relay.Batch), agentEndTime: endTime, heartbeatTimeout: relay.HeartbeatTimeout,
 	}
-	for method, of := range o.Agent.Places {
+	for method, of := range o.Agent.PathFields {
 		r.own[method] = paths.ParsePathFields(of)
 	}
-	r.client.Store(new(o.Agent.Meet(nil, nil)))
-	r.near.ByHand = o.ByHand
-	if o.Shown != nil {
-		r.near.Shown = func(method string, e *jsonrpc.Error) *jsonrpc.Error { return o.Shown(*r.client.Load(), method, e) }
+	r.client.Store(new(o.Agent.ParseClient(nil, nil)))
+	r.near.Interactive = o.Interactive
+	if o.AdaptError != nil {
+		r.near.AdaptError = func(method string, e *jsonrpc.Error) *jsonrpc.Error { return o.AdaptError(*r.client.Load(), method, e) }
 	}
 	return r
 }
 
 // Kill ends the command at once. It may be called once.
-func (r *Relay) Kill() { close(r.doom) }
+func (r *Relay) Kill() { close(r.killRequested) }
 
-// Run starts the command and passes messages on until the editor has gone, nobody reads Out
-// any more or ctx is done, and the command has ended; the error is nil then. When the
-// command ends by itself, or has answered nothing by the time the editor goes, each request that waits
-// gets the reason as its answer, or the next one where none does; that reason is the error, a *Failure.
+// Run starts the command and passes messages on until the editor has gone, Out is no longer read, or ctx is done, and the command has
+// ended; it returns nil then. If the command ends by itself, or has answered nothing when the editor goes, each pending request, or else
+// the next one, gets the reason as its answer; Run returns that reason, a *Failure.
 func (r *Relay) Run(ctx context.Context) error {
 	go r.near.Out.Run()
-	fromNear := newWay(r.In)
+	fromNear := newDirection(r.In)
 	r.pump(fromNear, r.far, r.fromNear)
 	nearEnded := fromNear.ended
-	if f := r.putThere(ctx, nearEnded); f != nil {
-		return r.unreached(ctx, f, nearEnded)
+	if f := r.copyProgram(ctx, nearEnded); f != nil {
+		return r.endUnreached(ctx, f, nearEnded)
 	}
 	p, err := subprocess.Start(subprocess.Command{Path: r.Command[0], Args: r.Command[1:], Env: environment(), Stderr: r.Stderr})
 	if err != nil {
-		return r.unreached(ctx, notStarted(r.Command, err), nearEnded)
+		return r.endUnreached(ctx, notStarted(r.Command, err), nearEnded)
 	}
 	defer p.Stdout.Close()
 	r.far.SetWriter(subprocess.NewWriter(p.Stdin))
 	go r.far.Run()
-	fromFar, dead := newWay(p.Stdout), make(chan struct{})
-	r.alive = relay.NewAlive(fromFar.ahead, func(line []byte) { put(r.far, line) }, func() { close(dead) })
-	r.alive.Silent = r.silent
-	defer r.alive.Stop()
+	fromFar, dead := newDirection(p.Stdout), make(chan struct{})
+	r.heartbeat = relay.NewHeartbeat(fromFar.ahead, func(line []byte) { put(r.far, line) }, func() { close(dead) })
+	r.heartbeat.Timeout = r.heartbeatTimeout
+	defer r.heartbeat.Stop()
 	r.pump(fromFar, r.near.Out, r.fromFar)
 	farEnded := fromFar.ended
 	select {
@@ -150,7 +147,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		_ = p.Kill() // it may have ended
 		r.exited(p)
 		subprocess.WaitTimeout(farEnded, relay.DrainTime)
-		return r.fail(ctx, silentFar(r.silent), nearEnded)
+		return r.fail(ctx, silentFailure(r.heartbeatTimeout), nearEnded)
 	case <-farEnded:
 		exit := r.exited(p)
 		if fromFar.tooLong {
@@ -162,29 +159,29 @@ func (r *Relay) Run(ctx context.Context) error {
 		if fromNear.tooLong {
 			return r.fail(ctx, tooLong("the editor"), nearEnded)
 		}
-		if r.near.Unanswered() || exit.Code > 0 && !r.near.Worked() {
+		if r.near.NoneAnswered() || exit.Code > 0 && !r.near.AnyAnswered() {
 			return r.fail(ctx, r.explain(exit), nearEnded)
 		}
 	case <-ctx.Done():
 		r.end(p, farEnded)
 	case <-r.near.Out.Failed():
 		r.end(p, farEnded)
-	case <-r.doom:
+	case <-r.killRequested:
 		r.end(p, farEnded)
 	}
-	r.near.Finish()
+	r.near.Flush()
 	return nil
 }
 
-// environment is that of the command: ours, in which wsl.exe speaks UTF-8.
+// environment is the command's environment: ours, with UTF-8 output of wsl.exe.
 func environment() []string { return subprocess.WithDefaultEnv(nil, "WSL_UTF8", "1") }
 
-// errGone is why a copy was given up.
+// errGone means that a copy was given up because the editor has gone.
 var errGone = errors.New("the editor closed its end before the copy was there")
 
-// putThere copies what is to be copied. An editor that has gone is heard, and then it may take as long as
-// the agent may take to end.
-func (r *Relay) putThere(ctx context.Context, nearEnded <-chan struct{}) *Failure {
+// copyProgram copies the program if Options ask for it. If the editor goes during the copy, that may take as long as an agent may take to
+// end.
+func (r *Relay) copyProgram(ctx context.Context, nearEnded <-chan struct{}) *Failure {
 	if r.Copy == "" {
 		return nil
 	}
@@ -195,78 +192,78 @@ func (r *Relay) putThere(ctx context.Context, nearEnded <-chan struct{}) *Failur
 	go func() {
 		select {
 		case <-nearEnded:
-		case <-r.doom:
+		case <-r.killRequested:
 		case <-ctx.Done():
 		}
 		select {
-		case <-time.After(r.patience):
+		case <-time.After(r.agentEndTime):
 			giveUp(errGone)
-		case <-r.doom:
+		case <-r.killRequested:
 			giveUp(nil)
 		case <-ctx.Done():
 		}
 	}()
-	i := where(r.Agent.Name, r.Command)
-	return (&copying{r.Agent, r.Command[:i], r.Command[i], r.Copy, r.Log}).put(ctx)
+	i := programIndex(r.Agent.Name, r.Command)
+	return (&programCopy{r.Agent, r.Command[:i], r.Command[i], r.Copy, r.Log}).copy(ctx)
 }
 
-// unreached is the end of a relay whose command does not run.
-func (r *Relay) unreached(ctx context.Context, f *Failure, nearEnded <-chan struct{}) error {
+// endUnreached ends a relay whose command does not run.
+func (r *Relay) endUnreached(ctx context.Context, f *Failure, nearEnded <-chan struct{}) error {
 	r.far.Abort()
 	return r.fail(ctx, f, nearEnded)
 }
 
-// end ends the command when the editor has gone: politely, then not.
+// end ends the command after the editor has gone: gracefully, then by force.
 func (r *Relay) end(p *subprocess.Process, farEnded <-chan struct{}) subprocess.Exit {
 	r.far.Close()
 	subprocess.WaitTimeout(r.far.Done(), relay.DrainTime)
-	_ = p.Stdin.Close() // the agent ends with its input
+	_ = p.Stdin.Close() // the agent ends at the end of its input
 	select {
 	case <-p.Exited():
 	case <-time.After(endTime):
-		r.Log.Warn("the far side does not end, so the command is ended")
+		r.Log.Warn("killing the command: the far side does not end")
 		_ = p.Terminate() // it may have ended
 		subprocess.WaitTimeout(p.Exited(), relay.DrainTime)
-	case <-r.doom:
+	case <-r.killRequested:
 	}
 	_ = p.Kill()
 	<-p.AllExited()
 	if !subprocess.WaitTimeout(farEnded, relay.DrainTime) {
-		_ = p.Stdout.Close() // somebody else holds it open; this ends the reading
+		_ = p.Stdout.Close() // another process holds it open; this ends the reading
 	}
 	return p.Exit(relay.DrainTime)
 }
 
-// exited is how a command ended that has closed its stdout.
+// exited returns how a command ended that has closed its stdout.
 func (r *Relay) exited(p *subprocess.Process) subprocess.Exit {
 	subprocess.WaitTimeout(p.Exited(), relay.DrainTime)
 	_ = p.Kill() // it may have ended
 	r.far.Abort()
-	_ = p.Stdin.Close() // nobody reads it
+	_ = p.Stdin.Close() // nothing reads it
 	<-p.AllExited()
 	return p.Exit(relay.DrainTime)
 }
 
-// fail answers the requests that wait, or the next one.
+// fail answers the pending requests, or else the next one.
 func (r *Relay) fail(ctx context.Context, f *Failure, nearEnded <-chan struct{}) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		select {
-		case <-r.doom:
+		case <-r.killRequested:
 			cancel()
 		case <-ctx.Done():
 		}
 	}()
 	r.near.Fail(ctx, f.rpc(), nearEnded)
-	r.near.Finish()
+	r.near.Flush()
 	return f
 }
 
-// fromNear hears a line of the editor and returns what goes to the far side, nil for nothing.
+// fromNear handles a line of the editor and returns what to send to the far side, nil for nothing.
 func (r *Relay) fromNear(line []byte) []byte {
 	if !json.Valid(line) {
-		return line // the agent says what is wrong with it
+		return line // the agent reports what is wrong with it
 	}
 	m, ok := jsonrpc.ReadHead(line)
 	if !ok {
@@ -275,79 +272,79 @@ func (r *Relay) fromNear(line []byte) []byte {
 	}
 	to := line
 	if m.Method != "" && m.Params > 0 {
-		var outside *outside
-		if to, outside = r.Maps.rewrite(far, line, m.Params, r.places(m.Method)); outside != nil {
-			if e := outside.ofNear(r.Maps); m.IsRequest() {
+		var outside *outsidePath
+		if to, outside = r.Maps.rewrite(far, line, m.Params, r.pathFields(m.Method)); outside != nil {
+			if e := outside.nearError(r.Maps); m.IsRequest() {
 				r.near.Refuse(m.ID, m.Method, e)
 			} else {
-				r.drop(m)
+				r.logDropped(m)
 			}
 			return nil
 		}
 	}
 	if m.Method == "initialize" && m.Params > 0 {
-		r.meet(to[m.Params:])
+		r.setClient(to[m.Params:])
 		if !r.FarTerminals {
 			to = withoutTerminals(to, m.Params)
 		}
 	}
-	if !r.near.Asks(m) {
+	if !r.near.Track(m) {
 		return nil
 	}
 	r.noteDirectories(m, line)
 	return to
 }
 
-// meet notes who the editor is, by its initialize.
-func (r *Relay) meet(params []byte) {
+// setClient records the editor's capabilities, from its initialize.
+func (r *Relay) setClient(params []byte) {
 	var p struct{ ClientInfo, ClientCapabilities json.RawMessage }
-	_ = json.NewDecoder(bytes.NewReader(params)).Decode(&p) // what is of another form is not known
-	r.client.Store(new(r.Agent.Meet(p.ClientCapabilities, p.ClientInfo)))
+	_ = json.NewDecoder(bytes.NewReader(params)).Decode(&p) // fields of another type stay empty
+	r.client.Store(new(r.Agent.ParseClient(p.ClientCapabilities, p.ClientInfo)))
 }
 
-// places are those of paths in a method's params, or in its result.
-func (r *Relay) places(method string) *paths.PathFields {
+// pathFields returns the path fields of a method's params or result.
+func (r *Relay) pathFields(method string) *paths.PathFields {
 	if own := r.own[method]; own != nil {
 		return own
 	}
 	return protocol.PathFields(method)
 }
 
-// drop does not pass a notification on.
-func (r *Relay) drop(m jsonrpc.Head) {
-	r.Log.Warn("a notification was not passed on: it names a path that is outside of every map, or asks for what the other side does not get", zap.String("method", m.Method))
+// logDropped logs that a notification is not passed on.
+func (r *Relay) logDropped(m jsonrpc.Head) {
+	r.Log.Warn("dropped a notification: it names a path that no map covers, or asks for something that the other side may not have", zap.String("method", m.Method))
 }
 
-// fromFar hears a line of the far side and returns what goes to the editor, nil for nothing.
+// fromFar handles a line of the far side and returns what to send to the editor, nil for nothing.
 func (r *Relay) fromFar(line []byte) []byte {
 	if r.plain.fit(line) {
 		return line
 	}
 	if !json.Valid(line) {
-		r.hearNoise(line)
+		r.addNoise(line)
 		return nil
 	}
 	m, ok := jsonrpc.ReadHead(line)
 	switch {
 	case !ok:
-		r.hearNoise(line)
+		r.addNoise(line)
 		return nil
 	case m.Method == "":
 		return r.answer(line, m)
-	case m.Method == relay.AliveMethod:
-		r.alive.Heard()
+	case m.Method == relay.HeartbeatMethod:
+		r.heartbeat.Received()
 		return nil
 	}
 	to := line
-	var outside *outside
+	var outside *outsidePath
 	if m.Params > 0 {
-		to, outside = r.Maps.rewrite(near, line, m.Params, r.places(m.Method))
+		to, outside = r.Maps.rewrite(near, line, m.Params, r.pathFields(m.Method))
 	}
-	if refused := r.mayNot(m, to, outside); refused != nil {
+	if refused := r.refusal(m, to, outside); refused != nil {
 		if m.IsRequest() {
 			put(r.far, jsonrpc.EncodeError(m.ID, refused))
 		} else {
-			r.drop(m)
+			r.logDropped(m)
 		}
 		return nil
 	}
@@ -362,22 +359,22 @@ func (r *Relay) fromFar(line []byte) []byte {
 	return to
 }
 
-// answer is the far side's answer for the editor, which may be another one.
+// answer returns the far side's answer as it is sent to the editor, which may differ.
 func (r *Relay) answer(line []byte, m jsonrpc.Head) []byte {
-	method := r.near.Answered(m.ID)
+	method := r.near.Resolve(m.ID)
 	if m.Result == 0 || method == "" {
 		return line
 	}
-	to, _ := r.Maps.rewrite(near, line, m.Result, r.places(method+".result"))
+	to, _ := r.Maps.rewrite(near, line, m.Result, r.pathFields(method+".result"))
 	if method != "initialize" {
 		return to
 	}
 	agent := readAgent(to[m.Result:])
 	known := agent.Info.Name == r.Agent.Name && r.Agent.Name != ""
-	if known && r.alive != nil {
-		r.alive.Begin()
+	if known && r.heartbeat != nil {
+		r.heartbeat.Start()
 	}
-	to = r.logins(to, m.Result, known)
+	to = r.rewriteLogins(to, m.Result, known)
 	if len(r.Maps) > 0 && agent.ProtocolVersion != 1 {
 		r.near.Refuse(bytes.Clone(m.ID), method, otherProtocol(agent.ProtocolVersion).rpc())
 		return nil
@@ -389,13 +386,12 @@ func (r *Relay) answer(line []byte, m jsonrpc.Head) []byte {
 	return to
 }
 
-// hearNoise takes a line of the far side's stdout that is no message: what a shell says at a
-// login, or why there is no agent.
-func (r *Relay) hearNoise(line []byte) {
+// addNoise records a line of the far side's stdout that is not a message: a shell's login output, or why there is no agent.
+func (r *Relay) addNoise(line []byte) {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return
 	}
 	text := append(bytes.Clone(line[:min(len(line), subprocess.TailLine)]), '\n')
 	_, _ = r.noise.Write(text)  // never fails
-	_, _ = r.Stderr.Write(text) // where that cannot be written, there is nowhere to say so
+	_, _ = r.Stderr.Write(text) // an error could not be reported anywhere else
 }

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// playFar makes this process a far side that the test plays by a socket.
+// playFar makes this process a far side that the test plays through a socket.
 func playFar(socket string) {
 	conn, err := net.Dial("unix", socket)
 	if err != nil {
@@ -53,8 +53,8 @@ func playFar(socket string) {
 	os.Exit(3)
 }
 
-// playContainerd runs a program as containerd (1.6) runs it for kubectl exec: once the program has
-// closed its stdout, it gets no more on stdin.
+// playContainerd runs a program as containerd (1.6) runs it for kubectl exec: after the program has closed its stdout, it gets no more
+// stdin.
 func playContainerd(command []string) int {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stderr = os.Stderr
@@ -75,7 +75,7 @@ func playContainerd(command []string) int {
 	}()
 	_, _ = io.Copy(os.Stdout, stdout)
 	_ = stdin.Close()
-	_ = cmd.Wait() // its code is told
+	_ = cmd.Wait() // its exit code is returned
 	return cmd.ProcessState.ExitCode()
 }
 
@@ -83,11 +83,11 @@ func playContainerd(command []string) int {
 type rig struct {
 	t      *testing.T
 	relay  *Relay
-	editor io.WriteCloser // what the editor says
-	near   *acptest.Peer  // the same, and what it is told
+	editor io.WriteCloser // the editor's output
+	near   *acptest.Peer  // the same, and the editor's input
 	out    *io.PipeReader
-	far    net.Conn      // what the far side says
-	away   *acptest.Peer // the same, and what it is asked
+	far    net.Conn      // the far side's output
+	away   *acptest.Peer // the same, and the far side's input
 	stderr *safeBuffer
 	ended  chan error
 }
@@ -115,7 +115,7 @@ func newRig(t *testing.T, maps string, command ...string) *rig {
 	in, editor := io.Pipe()
 	told, out := io.Pipe()
 	r := &rig{t: t, editor: editor, near: acptest.NewPeer(t, told, editor), out: told, stderr: new(safeBuffer), ended: make(chan error, 1)}
-	r.relay = New(Options{Command: command, Agent: relay.Agent{Name: "droid-acp", Client: protocol.ParseCapabilities, Places: map[string]string{"_own/export": "path", "_own/export.result": "path"}}, Maps: mapsOf(t, maps), In: in, Out: out, Stderr: r.stderr, Version: "1.2.3", Log: zap.NewNop()})
+	r.relay = New(Options{Command: command, Agent: relay.Agent{Name: "droid-acp", Client: protocol.ParseCapabilities, PathFields: map[string]string{"_own/export": "path", "_own/export.result": "path"}}, Maps: mapsOf(t, maps), In: in, Out: out, Stderr: r.stderr, Version: "1.2.3", Log: zap.NewNop()})
 	t.Cleanup(func() {
 		_ = editor.Close()
 		_ = told.Close()
@@ -126,7 +126,7 @@ func newRig(t *testing.T, maps string, command ...string) *rig {
 
 func (r *rig) run(ctx context.Context) { go func() { r.ended <- r.relay.Run(ctx) }() }
 
-// connected is a rig whose far side the test plays.
+// connected returns a rig whose far side the test plays.
 func connected(t *testing.T, maps string, prepare ...func(*Relay)) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "via") // a socket's path must be short
@@ -147,7 +147,7 @@ func connected(t *testing.T, maps string, prepare ...func(*Relay)) *rig {
 	return r
 }
 
-// toFar sends a line one way and returns what comes out at the other end.
+// toFar sends a line from the editor and returns what the far side gets.
 func (r *rig) toFar(line string) string {
 	r.t.Helper()
 	r.near.Say(line)
@@ -160,7 +160,7 @@ func (r *rig) toNear(line string) string {
 	return r.near.Line()
 }
 
-// refusedNear sends a line whose sender, the editor, gets an error.
+// refusedNear sends a line of the editor, which gets an error.
 func (r *rig) refusedNear(line string) string {
 	r.t.Helper()
 	r.near.Say(line)
@@ -173,7 +173,7 @@ func (r *rig) refusedFar(line string) string {
 	return r.away.Line()
 }
 
-// end has the editor go, and the far side then.
+// end ends the editor, and then the far side.
 func (r *rig) end() {
 	r.t.Helper()
 	require.NoError(r.t, r.editor.Close())
@@ -181,18 +181,17 @@ func (r *rig) end() {
 	require.NoError(r.t, r.far.Close())
 	go r.near.Rest()
 	if err := <-r.ended; err != nil {
-		require.False(r.t, r.relay.near.Worked(), err)
+		require.False(r.t, r.relay.near.AnyAnswered(), err)
 	}
 }
 
 const twoRoots = "/l=/r /l/sub=/r2"
 
-// Typed places change, in requests, notifications and answers of both sides, and nothing
-// else does.
+// Typed fields are rewritten, in requests, notifications and answers of both sides, and nothing else.
 func TestPathsOfBothWays(t *testing.T) {
 	r := connected(t, twoRoots)
 	for _, tc := range []struct {
-		near bool // the way it goes
+		near bool // the direction
 		line string
 	}{
 		{false, `{"jsonrpc":"2.0", "id":1,"method":"session/new","params":{"cwd":"«/l/a»","mcpServers":[{"name":"/l","command":"«/l/bin/x»","args":["/l/a"],"env":[{"name":"A","value":"/l"}]},{"command":"npx"}],"additionalDirectories":["«/l/sub/b»"],"_meta":{"cwd":"/l"}}}`},
@@ -238,7 +237,7 @@ func TestPathsOfBothWays(t *testing.T) {
 	r.end()
 }
 
-// other is the path of twoRoots on the other side.
+// other returns a path of twoRoots on the other side.
 func other(path, from, to string) string {
 	inner := map[string]string{"/l": "/l/sub", "/r": "/r2"}
 	if rest, ok := strings.CutPrefix(path, inner[from]); ok {
@@ -247,7 +246,7 @@ func other(path, from, to string) string {
 	return to + strings.TrimPrefix(path, from)
 }
 
-// A path outside of every map goes nowhere when it is asked for.
+// A request with a path outside of every map is refused.
 func TestOutsideIsRefused(t *testing.T) {
 	r := connected(t, "/l=/r")
 	for _, params := range []string{`{"cwd":"/etc"}`, `{"cwd":"/l","additionalDirectories":["/l/../x"]}`} {
@@ -286,7 +285,7 @@ func TestWithoutMaps(t *testing.T) {
 	r.end()
 }
 
-// What is no message does not reach the editor, and is not lost.
+// Lines that are not messages do not reach the editor, and are kept for errors.
 func TestNoise(t *testing.T) {
 	r := connected(t, "/l=/r")
 	require.Equal(t, `{"method":"x"}`, r.toNear("Welcome to Ubuntu\r\n\n[1]\n{\"level\":\"info\"}\n[{\"method\":\"x\"}]\n{\"method\":\"x\"}"))
@@ -301,7 +300,7 @@ func TestInitialize(t *testing.T) {
 	const answer = `{"id":1,"result":{"protocolVersion":1,"agentInfo":{"name":"droid-acp","version":"1.0.0"},"authMethods":[{"id":"a","_meta":{"terminal-auth":%s}},{"id":"b"}]}}`
 	told := r.toNear(fmt.Sprintf(answer, `{"label":"Log in","command":"/usr/bin/droid-acp","args":["login","--droid","/x y"],"env":{}}`))
 	require.Equal(t, fmt.Sprintf(answer, fmt.Sprintf(`{"args":["far",%q,"login","--droid","/x y"],"command":%q,"env":{},"label":"Log in"}`, r.relay.Command[2], os.Args[0])), told)
-	require.Contains(t, r.away.Line(), relay.AliveMethod)
+	require.Contains(t, r.away.Line(), relay.HeartbeatMethod)
 	require.Equal(t, ask, r.toFar(ask))
 	told = r.toNear(`{"id":1,"result":{"protocolVersion":2,"agentInfo":{"name":"droid-acp","version":"1.2.3"}}}`)
 	require.Contains(t, told, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"The agent at the far side speaks version 2 of ACP`)
@@ -320,7 +319,7 @@ func TestLongLines(t *testing.T) {
 	r.end()
 }
 
-// A line that is too long ends the relay, whoever said it, and what waits is told the limit.
+// A line that is too long, from either side, ends the relay, and pending requests get an error with the limit.
 func TestTooLongLines(t *testing.T) {
 	t.Parallel()
 	for _, who := range []string{"the editor", "the far side"} {
@@ -339,7 +338,7 @@ func TestTooLongLines(t *testing.T) {
 	}
 }
 
-// An editor that does not read slows the far side, and what it says itself is heard.
+// An editor that does not read slows the far side down, and its own messages are still passed on.
 func TestEditorThatDoesNotRead(t *testing.T) {
 	r := connected(t, "/l=/r")
 	flood := make(chan error, 1)
@@ -362,13 +361,13 @@ func TestEditorThatDoesNotRead(t *testing.T) {
 	case <-time.After(100 * time.Millisecond):
 	}
 	require.LessOrEqual(t, r.relay.near.Out.Size(), 4<<20)
-	_ = r.out.Close() // the editor is gone
+	_ = r.out.Close() // the editor has gone
 	require.NoError(t, r.far.Close())
 	require.NoError(t, <-r.ended)
 	require.Error(t, <-flood)
 }
 
-// When the editor's stdout or the program is told to end, the far side ends.
+// When the editor's stdout ends or the program is asked to end, the far side ends.
 func TestEnds(t *testing.T) {
 	for name, leave := range map[string]func(*rig, context.CancelFunc){
 		"cancelled": func(_ *rig, cancel context.CancelFunc) { cancel() },
@@ -388,7 +387,7 @@ func TestEnds(t *testing.T) {
 			conn, err := l.Accept()
 			require.NoError(t, err)
 			leave(r, cancel)
-			_, err = io.Copy(io.Discard, conn) // its stdin ends, or it does
+			_, err = io.Copy(io.Discard, conn) // its stdin ends, or it is killed
 			_ = err
 			require.NoError(t, conn.Close())
 			require.NoError(t, <-r.ended)
@@ -396,17 +395,17 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// A far side that has said that it is there, and then says nothing more, is behind a dead link: who waits is told. One that
-// never said so, as an agent without --keep, may be silent.
+// A far side that has sent heartbeats, and then nothing more, is behind a dead link: pending requests fail. One that never sent any, such
+// as an agent without --keep, may be silent.
 func TestFarSideFallsSilent(t *testing.T) {
 	t.Parallel()
 	const initialize, alive = `{"id":1,"method":"initialize","params":{}}`, `{"jsonrpc":"2.0","method":"_droid-acp/alive"}`
 	const agent = `{"id":1,"result":{"protocolVersion":1,"agentInfo":{"name":"%s","version":"1.2.3"}}}`
-	r := connected(t, "", func(r *Relay) { r.silent = 300 * time.Millisecond })
+	r := connected(t, "", func(r *Relay) { r.heartbeatTimeout = 300 * time.Millisecond })
 	r.toFar(initialize)
 	r.toNear(strings.Replace(agent, "%s", "droid-acp", 1))
 	require.Equal(t, alive, r.away.Line())
-	time.Sleep(2 * r.relay.silent)
+	time.Sleep(2 * r.relay.heartbeatTimeout)
 	r.toFar(`{"id":2,"method":"session/prompt","params":{}}`)
 	r.away.Say(alive)
 	require.Contains(t, r.near.Line(), `"id":2,"error":{"code":-32603,"message":"Nothing has come from the far side for 0 s, so the connection to it is dead. What runs there goes on.`)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Permission is a request for permission. C is what a test looks at of the call.
+// Permission is a permission request. C is the part of the call that a test checks.
 type Permission[C any] struct {
-	Request   json.RawMessage `json:"-"` // its id
+	Request   json.RawMessage `json:"-"` // its ID
 	SessionID string          `json:"sessionId"`
 	ToolCall  C               `json:"toolCall"`
 	Options   []struct {
@@ -29,7 +29,7 @@ func (p Permission[C]) Option(kind string) string {
 	return ""
 }
 
-// AskedFor decodes a request for permission.
+// AskedFor decodes a permission request.
 func AskedFor[C any](t testing.TB, m Message) Permission[C] {
 	p := Permission[C]{Request: m.ID}
 	if err := json.Unmarshal(m.Params, &p); err != nil {
@@ -38,7 +38,7 @@ func AskedFor[C any](t testing.TB, m Message) Permission[C] {
 	return p
 }
 
-// Selected is the response that chooses an option, or with "" none.
+// Selected returns the response that selects an option, or cancels if option is "".
 func Selected(request json.RawMessage, option string) string {
 	outcome := `{"outcome":"cancelled"}`
 	if option != "" {
@@ -47,18 +47,18 @@ func Selected(request json.RawMessage, option string) string {
 	return Response(request, `{"outcome":`+outcome+`}`)
 }
 
-// Response is the response to a request, with a result.
+// Response returns the response to a request, with a result.
 func Response(request json.RawMessage, result string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, request, result)
 }
 
-// TextFiles are the files of a client that has them in buffers, such as a testeditor.Editor.
+// TextFiles are the files of a client that holds them in buffers, such as a testeditor.Editor.
 type TextFiles interface {
 	ReadTextFile(ctx context.Context, path string) (string, error)
 	WriteTextFile(ctx context.Context, path, text string) error
 }
 
-// ServeFile does what fs/read_text_file or fs/write_text_file wants, and returns the response, or why there is an error.
+// ServeFile executes fs/read_text_file or fs/write_text_file, and returns the response, or the error.
 func ServeFile(t testing.TB, files TextFiles, m Message) (response string, err error) {
 	var p struct{ Path, Content string }
 	if err := json.Unmarshal(m.Params, &p); err != nil {
@@ -71,7 +71,7 @@ func ServeFile(t testing.TB, files TextFiles, m Message) (response string, err e
 		err = files.WriteTextFile(context.Background(), p.Path, p.Content)
 	}
 	if err != nil {
-		message, _ := json.Marshal(err.Error()) // a text
+		message, _ := json.Marshal(err.Error()) // a string
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32002,"message":%s}}`, m.ID, message), err
 	}
 	data, err := json.Marshal(result)

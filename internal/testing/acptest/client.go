@@ -3,14 +3,15 @@ package acptest
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// client is what a client declares in clientCapabilities.
+// client is the clientCapabilities of a client.
 type client map[string]any
 
-// has reports whether a client declares a capability, by its path: true, or an object.
+// has reports whether a client declares a capability, given by its path: true, or an object.
 func (c client) has(path string) bool {
 	var v any = map[string]any(c)
 	for name := range strings.SplitSeq(path, ".") {
@@ -21,17 +22,38 @@ func (c client) has(path string) bool {
 	return object || v == true
 }
 
-// takesAsyncTasks reports whether a client declares that one of Air's capabilities.
-func (c client) takesAsyncTasks() bool {
+// air returns what a client declares of Air.
+func (c client) air() (is bool, capabilities []any) {
 	meta, _ := c["_meta"].(map[string]any)
 	jetbrains, _ := meta["jetbrains"].(map[string]any)
-	air, _ := jetbrains["air"].(map[string]any)
-	list, _ := air["capabilities"].([]any)
-	return slices.Contains(list, any("asyncTasks"))
+	air, is := jetbrains["air"].(map[string]any)
+	capabilities, _ = air["capabilities"].([]any)
+	return is, capabilities
 }
 
-// updateNeeds are the capabilities without which a client gets no such update. Those of
-// plans and subagents are not stable yet.
+// takesAsyncTasks reports whether a client declares that one of Air's capabilities.
+func (c client) takesAsyncTasks() bool {
+	_, capabilities := c.air()
+	return slices.Contains(capabilities, any("asyncTasks"))
+}
+
+// airField matches a field for Air in a message.
+var airField = regexp.MustCompile(`"jetbrains":\{"air":\{(?:"version":1,?)?"(\w+)"`)
+
+// allowAir refuses fields for Air that the client did not ask for.
+func (c client) allowAir(text []byte) error {
+	is, capabilities := c.air()
+	for _, found := range airField.FindAllSubmatch(text, -1) {
+		name := string(found[1])
+		needs := slices.Contains([]string{"asyncTasks", "sessionFailure", "loadReplayEnd"}, name)
+		if !is || needs && !slices.Contains(capabilities, any(name)) {
+			return fmt.Errorf("%s needs a client that declares it in _meta.jetbrains.air", name)
+		}
+	}
+	return nil
+}
+
+// updateNeeds maps updates to the capability that they require. Those for plans and subagents are not stable yet.
 var updateNeeds = map[string]string{
 	"notice":                   "session.notices",
 	"compaction_update":        "session.compaction",
@@ -43,7 +65,7 @@ var updateNeeds = map[string]string{
 	"session_message_chunk":    "subagents",
 }
 
-// methodNeeds are the capabilities without which a client is not asked for something.
+// methodNeeds maps methods to the capability that they require.
 var methodNeeds = map[string]string{
 	"elicitation/complete":   "elicitation.url",
 	"fs/read_text_file":      "fs.readTextFile",
@@ -55,7 +77,7 @@ var methodNeeds = map[string]string{
 	"terminal/wait_for_exit": "terminal",
 }
 
-// sent is what decides whether a client may be sent it.
+// sent has the fields that determine whether a client may be sent a message.
 type sent struct {
 	Mode   string
 	Update struct {
@@ -66,7 +88,7 @@ type sent struct {
 	}
 }
 
-// allow refuses a request or notification that the client did not ask for.
+// allow returns an error for a request or notification that the client does not support.
 func (c client) allow(m message) error {
 	p := read(m.Params)
 	need := methodNeeds[m.Method]
@@ -79,7 +101,10 @@ func (c client) allow(m message) error {
 	if need != "" && !c.has(need) {
 		return fmt.Errorf("%s %s%s needs the client's capability %s, which it did not declare", m.Method, p.Update.SessionUpdate, p.Mode, need)
 	}
-	if (strings.HasPrefix(p.Update.SessionUpdate, "async_task_") || p.Update.Meta["jetbrains"] != nil) && !c.takesAsyncTasks() {
+	if err := c.allowAir(m.Params); err != nil {
+		return err
+	}
+	if strings.HasPrefix(p.Update.SessionUpdate, "async_task_") && !c.takesAsyncTasks() {
 		return fmt.Errorf("%s needs the client's asyncTasks in _meta.jetbrains.air", p.Update.SessionUpdate)
 	}
 	for name := range p.Update.Meta {
@@ -102,13 +127,16 @@ func (c client) allow(m message) error {
 	return nil
 }
 
-// allowResult refuses kinds in a result that the client did not ask for.
+// allowResult returns an error for kinds in a result that the client does not support.
 func (c client) allowResult(result json.RawMessage) error {
 	var r struct {
 		AuthMethods   []struct{ Type string }
 		ConfigOptions []struct{ Type string }
 	}
-	_ = json.Unmarshal(result, &r) // others look at its form
+	_ = json.Unmarshal(result, &r) // its form is checked elsewhere
+	if err := c.allowAir(result); err != nil {
+		return err
+	}
 	for _, m := range r.AuthMethods {
 		if m.Type == "terminal" && !c.has("auth.terminal") {
 			return fmt.Errorf("a terminal method of login needs the client's capability auth.terminal")
@@ -129,8 +157,7 @@ func (c client) allowOption(kind string) error {
 	return nil
 }
 
-// wantsUnstable reports whether the client declared the unstable capability that this
-// message is for.
+// wantsUnstable reports whether the client has declared the unstable capability that this message requires.
 func (c client) wantsUnstable(m message) bool {
 	switch need := updateNeeds[read(m.Params).Update.SessionUpdate]; need {
 	case "plan", "subagents":
@@ -140,6 +167,6 @@ func (c client) wantsUnstable(m message) bool {
 }
 
 func read(params json.RawMessage) (p sent) {
-	_ = json.Unmarshal(params, &p) // others look at its form
+	_ = json.Unmarshal(params, &p) // its form is checked elsewhere
 	return p
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Message is any line of JSON-RPC.
+// Message is any JSON-RPC line.
 type Message struct {
 	Raw    string          `json:"-"`
 	ID     json.RawMessage `json:"id,omitempty"`
@@ -31,8 +31,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%d %s %s", e.Code, e.Message, e.Data) }
 
-// Read gives take each line of in, to its end, and what is wrong with those that are no messages: io.ErrUnexpectedEOF
-// with one that breaks off.
+// Read calls take with each line of in, and an error for lines that are not messages: io.ErrUnexpectedEOF for one that is incomplete.
 func Read(in io.Reader, take func(m Message, err error)) {
 	lines := bufio.NewReader(in)
 	for {
@@ -62,19 +61,19 @@ func readMessage(raw string) (Message, error) {
 	return m.Message, err
 }
 
-// Peer is the other end of a conversation in lines, which a test plays line by line.
+// Peer is one end of a line-based conversation, played by a test.
 type Peer struct {
 	t   testing.TB
 	in  *bufio.Reader
 	out io.Writer
 }
 
-// NewPeer is a Peer that hears in and says to out.
+// NewPeer makes a Peer that reads in and writes to out.
 func NewPeer(t testing.TB, in io.Reader, out io.Writer) *Peer {
 	return &Peer{t, bufio.NewReaderSize(in, 64<<10), out}
 }
 
-// Say says a line, made as by fmt.Sprintf where there is something to put into it.
+// Say writes a line, formatted as by fmt.Sprintf if there are arguments.
 func (p *Peer) Say(line string, args ...any) {
 	p.t.Helper()
 	if len(args) > 0 {
@@ -84,7 +83,7 @@ func (p *Peer) Say(line string, args ...any) {
 	require.NoError(p.t, err)
 }
 
-// Line hears a line.
+// Line reads a line.
 func (p *Peer) Line() string {
 	p.t.Helper()
 	line, err := p.in.ReadString('\n')
@@ -92,7 +91,7 @@ func (p *Peer) Line() string {
 	return strings.TrimSuffix(line, "\n")
 }
 
-// Hear hears a message.
+// Hear reads a message.
 func (p *Peer) Hear() Message {
 	p.t.Helper()
 	m, err := readMessage(p.Line())
@@ -100,12 +99,12 @@ func (p *Peer) Hear() Message {
 	return m
 }
 
-// Ends hears that nothing more is said.
+// Ends checks that nothing more is written.
 func (p *Peer) Ends() {
 	p.t.Helper()
 	_, err := p.in.ReadByte()
 	require.ErrorIs(p.t, err, io.EOF)
 }
 
-// Rest reads what is still said, and forgets it.
+// Rest reads and discards the remaining lines.
 func (p *Peer) Rest() { _, _ = io.Copy(io.Discard, p.in) }

@@ -6,9 +6,8 @@ import (
 	"unicode"
 )
 
-// CheckSafe looks at all texts in a piece of JSON, or at a text that is none: an error
-// says which has a sign that moves a cursor, turns the direction of writing or cannot be
-// seen. Where lines is set, a text may have several.
+// CheckSafe checks all strings in a piece of JSON, or a text that is not JSON: the error names the one with a character that moves the
+// cursor, changes the direction of writing or is invisible. If lines is set, a text may have several lines.
 func CheckSafe(shown string, lines bool) error {
 	var v any
 	if json.Unmarshal([]byte(shown), &v) != nil {

@@ -11,18 +11,17 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// schema is one file of the protocol's schema, closed: fields that it does not name and
-// values that it leaves to the future are errors.
+// schema is one file of the protocol's schema, closed: unnamed fields and values reserved for the future are errors.
 type schema struct {
 	params  map[string]*jsonschema.Schema // of the agent's requests and notifications, by method
 	results map[string]*jsonschema.Schema // of its responses, by the method of the request
-	defs    map[string]*jsonschema.Schema // all others that are asked for by name
+	defs    map[string]*jsonschema.Schema // further requested definitions
 }
 
-// location is how a schema is called within the compiler.
+// location is the name of the schema in the compiler.
 const location = "acp.json"
 
-// loadSchema reads and closes a schema. extra are definitions wanted by name.
+// loadSchema reads and closes a schema. extra are further requested definitions.
 func loadSchema(path string, extra ...string) (*schema, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -65,14 +64,14 @@ func loadSchema(path string, extra ...string) (*schema, error) {
 	return s, nil
 }
 
-// definition is a message that the schema defines.
+// definition is a message defined by the schema.
 type definition struct {
 	name, method string
-	response     bool // of the agent; else params that it sends
+	response     bool // it is a response of the agent; otherwise params that it sends
 }
 
-// methodsOf finds what an agent sends: params of the client's methods, results
-// of its own. The schema names them in x-method and x-side.
+// methodsOf finds what an agent sends: params of the client's methods, results of its own. The schema names the methods in x-method and
+// x-side.
 func methodsOf(schema []byte) ([]definition, error) {
 	var doc struct {
 		Defs map[string]struct {
@@ -108,12 +107,10 @@ func closeAll(doc any) {
 	}
 }
 
-// closer makes a schema stricter than it is written: what is open for later versions of
-// the protocol is no reason for this agent to send it.
+// closer makes a schema stricter: what is left open for later versions of the protocol must not be sent by this agent.
 type closer struct{ defs map[string]any }
 
-// close closes a part of the schema. A value stands in a message as a whole; what does
-// not stands for some of the fields of a value.
+// close closes a part of the schema. value says that the part describes a whole value, not only some of its fields.
 func (c closer) close(node any, value bool) {
 	s, ok := node.(map[string]any)
 	if !ok {
@@ -143,8 +140,8 @@ func (c closer) close(node any, value bool) {
 	}
 }
 
-// narrowed is a branch without what it leaves to the future: nothing is left of values
-// of other kinds, and of other words those that begin with "_", which are for anyone.
+// narrowed returns a branch without the values reserved for the future: only the listed values and, for strings, those that begin with "_",
+// which anyone may use.
 func narrowed(branch any) any {
 	s, _ := branch.(map[string]any)
 	title, _ := s["title"].(string)
@@ -180,7 +177,7 @@ func (c closer) hasFields(s map[string]any, seen map[string]bool) bool {
 	return false
 }
 
-// validate holds a piece of a message against a schema.
+// validate checks a piece of a message against a schema.
 func validate(schema *jsonschema.Schema, raw json.RawMessage, what string) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {

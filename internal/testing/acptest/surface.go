@@ -12,15 +12,14 @@ import (
 	"time"
 )
 
-// Surface is what a program can see of ACP, each with "stable" or "unstable": methods, updates and
-// capabilities by names such as "update: plan" and "capability of client: fs.readTextFile", and the
-// fields of all definitions as "field: NewSessionRequest.cwd".
+// Surface is the visible content of ACP, each item "stable" or "unstable": methods, updates and capabilities by names such as "update:
+// plan" and "capability of client: fs.readTextFile", and the fields of all definitions as "field: NewSessionRequest.cwd".
 type Surface map[string]string
 
-// ReadSurface reads it from schema.json and schema.unstable.json of a directory.
+// ReadSurface reads it from schema.json and schema.unstable.json in a directory.
 func ReadSurface(dir string) (Surface, error) {
 	s := Surface{}
-	for _, state := range []string{"unstable", "stable"} { // what stands in both is stable
+	for _, state := range []string{"unstable", "stable"} { // an item in both is stable
 		name := map[string]string{"stable": "schema.json", "unstable": "schema.unstable.json"}[state]
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -73,8 +72,7 @@ func (s Surface) capabilities(defs definitions, of map[string]any, path, state s
 // definitions are the $defs of a schema.
 type definitions map[string]map[string]any
 
-// fields are the fields that a part of a schema names anywhere, each with what it may be. seen are
-// the references that lead here.
+// fields returns the fields that a part of a schema names anywhere, with their alternatives. seen are the references followed so far.
 func (d definitions) fields(of map[string]any, seen []string) map[string][]map[string]any {
 	found := map[string][]map[string]any{}
 	add := func(more map[string][]map[string]any) {
@@ -100,26 +98,25 @@ func (d definitions) fields(of map[string]any, seen []string) map[string][]map[s
 	return found
 }
 
-// Known is what this project knows of ACP: known.json beside the schema.
+// Known is this project's knowledge of ACP: known.json in the schema's directory.
 type Known struct {
-	// Looked is when a person looked last at ACP's announcements and RFDs, which go ahead of npm.
+	// Looked is the day on which a person last read ACP's announcements and RFDs, which precede npm.
 	Looked string
 	Source string
-	// Surface are methods, updates and capabilities by their names in a Surface, and what was
-	// announced and is in no schema yet.
+	// Surface lists methods, updates and capabilities by their names in a Surface, and announced ones that no schema has yet.
 	Surface map[string]Item
 }
 
-// Item is one of them: served, or declined for a reason.
+// Item is served, or declined for a reason.
 type Item struct {
 	Served   bool
 	Declined string
-	// State, Since and Date are said where an announcement went ahead of the schema beside: "stable",
-	// "unstable" or "draft", the version of the schema, and the day.
+	// State, Since and Date are set if an announcement precedes the local schema: "stable", "unstable" or "draft", the version of the
+	// schema, and the day.
 	State, Since, Date string
 }
 
-// ReadKnown reads known.json of a directory.
+// ReadKnown reads known.json in a directory.
 func ReadKnown(dir string) (Known, error) {
 	var k Known
 	text, err := os.ReadFile(filepath.Join(dir, "known.json"))
@@ -137,7 +134,7 @@ func ReadKnown(dir string) (Known, error) {
 	return k, err
 }
 
-// state is what a thing is by what was announced last, else by a schema.
+// state returns the last announced state of an item, otherwise that in a schema.
 func (k Known) state(name string, schema Surface) string {
 	if said := k.Surface[name].State; said != "" {
 		return said
@@ -145,7 +142,7 @@ func (k Known) state(name string, schema Surface) string {
 	return schema[name]
 }
 
-// NotLookedAt are the methods, updates and capabilities that nobody has decided on.
+// NotLookedAt returns the methods, updates and capabilities without a decision.
 func (k Known) NotLookedAt(s Surface) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		if _, known := k.Surface[name]; !known && !strings.HasPrefix(name, "field: ") {
@@ -155,7 +152,7 @@ func (k Known) NotLookedAt(s Surface) (names []string) {
 	return names
 }
 
-// News is what another schema has otherwise than ours, in words, one line each.
+// News lists the differences of another schema from ours, one per line.
 func (k Known) News(ours, theirs Surface) (lines []string) {
 	decided := func(name string) string {
 		item, known := k.Surface[name]
@@ -186,10 +183,10 @@ func (k Known) News(ours, theirs Surface) (lines []string) {
 	return lines
 }
 
-// LookAge is how long a look at the announcements holds.
+// LookAge is how long a reading of the announcements is valid.
 const LookAge = 30 * 24 * time.Hour
 
-// CheckLook says that a look of that day ("2026-11-23") at what of is too old, or nothing.
+// CheckLook returns an error if a reading on that day ("2026-11-23") of what of names is too old.
 func CheckLook(of, day string, now time.Time) error {
 	looked, err := time.Parse(time.DateOnly, day)
 	if err != nil {

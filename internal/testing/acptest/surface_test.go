@@ -46,8 +46,7 @@ func sources(t *testing.T, dirs ...string) string {
 	return b.String()
 }
 
-// TestKnown: all that ACP has is served or declined, what is said to be served stands in the code, and
-// what the code and the page for programs say of it is what known.json says.
+// All of ACP is served or declined, what is marked as served is in the code, and code and the page for programs agree with known.json.
 func TestKnown(t *testing.T) {
 	surface, known := ours(t)
 	require.Empty(t, known.NotLookedAt(surface), "known.json says of each whether it is served")
@@ -132,9 +131,9 @@ func TestCheckLook(t *testing.T) {
 	require.ErrorContains(t, CheckLook("ACP", "soon", now), "cannot be read")
 }
 
-// TestNewestSchema is `make acp-check`: $DROID_ACP_NEWEST_SCHEMA is a directory with the newest schema.
-// What it has otherwise than ours is listed, and is an error until the copy is taken anew and known.json
-// says what becomes of it; so is a look at ACP's announcements, or at the registry, that is too old.
+// TestNewestSchema is `make acp-check`: $DROID_ACP_NEWEST_SCHEMA is a directory with the newest schema. Its differences from ours are
+// listed, and are an error until our copy is updated and known.json has a decision; so is an outdated reading of ACP's announcements, or of
+// the registry.
 func TestNewestSchema(t *testing.T) {
 	dir := os.Getenv("DROID_ACP_NEWEST_SCHEMA")
 	if dir == "" {

@@ -12,12 +12,11 @@ import (
 	"strings"
 )
 
-// Validator knows the schema of ACP version 1, stable and unstable, and what this agent
-// sends outside of it.
+// Validator has the schema of ACP version 1, stable and unstable, and of what this agent sends in addition.
 type Validator struct{ stable, unstable, outside *schema }
 
-// Load reads the schema from the files of a directory: schema.json, schema.unstable.json,
-// and outside.json for what clients use that is in neither.
+// Load reads the schema from the files in a directory: schema.json, schema.unstable.json, and outside.json for what clients use that is in
+// neither.
 func Load(dir string) (*Validator, error) {
 	stable, err := loadSchema(filepath.Join(dir, "schema.json"), "Error")
 	unstable, unstableErr := loadSchema(filepath.Join(dir, "schema.unstable.json"))
@@ -28,7 +27,7 @@ func Load(dir string) (*Validator, error) {
 	return &Validator{stable, unstable, outside}, nil
 }
 
-// message is a line of JSON-RPC.
+// message is a JSON-RPC line.
 type message struct {
 	JSONRPC string
 	ID      json.RawMessage
@@ -38,8 +37,7 @@ type message struct {
 	Error   json.RawMessage
 }
 
-// check validates one line that the agent sends to a client with these capabilities.
-// answered is the method of the request that a response answers, "" when it is not known.
+// check validates one line of the agent to a client with these capabilities. answered is the method of the answered request, "" if unknown.
 func (v *Validator) check(line []byte, capabilities client, answered string) error {
 	m, err := parse(line)
 	switch {
@@ -56,7 +54,7 @@ func (v *Validator) check(line []byte, capabilities client, answered string) err
 	return errors.Join(v.checkParams(m, capabilities), capabilities.allow(m))
 }
 
-// parse reads a message and checks its form as JSON-RPC 2.0 has it.
+// parse decodes a message and checks that it is valid JSON-RPC 2.0.
 func parse(line []byte) (m message, err error) {
 	var fields map[string]json.RawMessage
 	if err := errors.Join(json.Unmarshal(line, &fields), json.Unmarshal(line, &m)); err != nil {
@@ -97,25 +95,27 @@ func wholeNumber(id string) bool {
 	return json.Unmarshal([]byte(id), &n) == nil
 }
 
-// relayed reports whether a method is one of droid's own, which is passed on as it is while
-// droid logs in.
+// relayed reports whether a method is one of droid, which is passed on unchanged during droid's login.
 func relayed(method string) bool { return strings.HasPrefix(method, "_factory/") }
 
-// isRequest reports whether a method that an agent calls has an answer.
+// isRequest reports whether a method of the client is a request.
 func isRequest(method string) bool {
 	return !slices.Contains([]string{"session/update", "$/cancel_request", "elicitation/complete", "auth/status_update"}, method) &&
 		!strings.HasPrefix(method, "_")
 }
 
-// checkResult validates a result by the stable schema, by the unstable one where the
-// method or what its result may tell is not stable yet, or as what is outside.
+// checkResult validates a result against the stable schema, the unstable one if the method or a part of its result is not stable yet, or
+// outside.
 func (v *Validator) checkResult(result json.RawMessage, answered string) error {
 	what := "the result of " + answered
 	if strings.HasPrefix(answered, "_") {
-		return nil // of our own
+		return nil // an extension of this agent
 	}
 	if s := v.outside.results[answered]; s != nil {
 		return validate(s, result, what)
+	}
+	if result, answered = newerResult(result, answered); answered == "" {
+		return fmt.Errorf("%s is told and has another form than an object", what)
 	}
 	result, err := v.withoutModels(result)
 	if err != nil {
@@ -131,13 +131,33 @@ func (v *Validator) checkResult(result json.RawMessage, answered string) error {
 	return validate(s, result, what)
 }
 
-// tellsUnstable are stable methods in whose results a client may find unstable fields
-// without asking for them: capabilities such as that of session/fork, and the usage of a
-// prompt.
+// newerResult returns a result as the schemas have it, which are older than session/options and its capability (1.32): its result has the
+// fields of that of session/new but the id.
+func newerResult(result json.RawMessage, answered string) (json.RawMessage, string) {
+	var fields, agent, sessions map[string]json.RawMessage
+	if answered != "session/options" && answered != "initialize" {
+		return result, answered
+	}
+	if json.Unmarshal(result, &fields) != nil {
+		return nil, ""
+	}
+	if answered == "session/options" {
+		fields["sessionId"], answered = json.RawMessage(`"new"`), "session/new"
+	} else if json.Unmarshal(fields["agentCapabilities"], &agent) == nil && json.Unmarshal(agent["sessionCapabilities"], &sessions) == nil && string(sessions["options"]) == "{}" {
+		delete(sessions, "options")
+		agent["sessionCapabilities"], _ = json.Marshal(sessions) // it was decoded from JSON
+		fields["agentCapabilities"], _ = json.Marshal(agent)
+	}
+	result, _ = json.Marshal(fields)
+	return result, answered
+}
+
+// tellsUnstable are stable methods whose results may have unstable fields without a capability of the client: capabilities such as that of
+// session/fork, and the usage of a prompt.
 var tellsUnstable = []string{"initialize", "session/prompt"}
 
-// withoutModels checks and takes away the field "models", which clients still read from
-// the results that open a session. It was dropped from the schema.
+// withoutModels checks and removes the field "models", which clients still read from the results that open a session. It was removed from
+// the schema.
 func (v *Validator) withoutModels(result json.RawMessage) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(result, &fields) != nil || fields["models"] == nil || fields["modes"] == nil {
@@ -150,8 +170,7 @@ func (v *Validator) withoutModels(result json.RawMessage) (json.RawMessage, erro
 	return json.Marshal(fields)
 }
 
-// checkParams validates what the agent sends of itself. What is in the unstable schema
-// only needs a capability of the client that is in that schema only.
+// checkParams validates params sent by the agent. Params in the unstable schema only require a capability that is in that schema only.
 func (v *Validator) checkParams(m message, c client) error {
 	if relayed(m.Method) {
 		return nil

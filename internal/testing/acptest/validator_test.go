@@ -135,7 +135,7 @@ func TestNothingBeforeASessionIsOpen(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		method, result string // of the request that names "old"
-		during         bool   // it may be told something of "old" meanwhile
+		during         bool   // it may get an update about "old" during that
 		opens          string
 	}{
 		{"session/new", `{"sessionId":"new"}`, false, "new"},

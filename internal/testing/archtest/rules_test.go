@@ -160,7 +160,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestRulesFindViolations breaks each rule in a file of its own; a test file may do the same.
+// TestRulesFindViolations violates each rule in a separate file; a test file may do the same.
 func TestRulesFindViolations(t *testing.T) {
 	droids := func(m *tree) []string { _, wrong := droidStarts(m); return wrong }
 	for _, tc := range []struct {

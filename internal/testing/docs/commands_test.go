@@ -117,8 +117,8 @@ var (
 	commandNamePattern = regexp.MustCompile(`^[a-z][a-z-]*$`)
 )
 
-// check returns what a command names and what does not exist. The helps are what droid-acp prints
-// when it is asked for help with a command, "" for all of it.
+// check returns the names in a command, and those that do not exist. helps is the output of droid-acp's help for each command, "" for the
+// whole.
 func (c command) check(makefile string, helps map[string]string) (wrong []string) {
 	for _, words := range c.words {
 		for len(words) > 1 && slices.Contains([]string{"sudo", "env", "sh", "bash", "time", "exec"}, words[0]) {
@@ -170,7 +170,7 @@ func hasFlag(text, flag string) bool {
 	return regexp.MustCompile(`(^|[^\w-])--?` + strings.TrimLeft(flag, "-") + `($|[^\w-])`).MatchString(text)
 }
 
-// fate is what becomes of a command of the list: it is run, with this exit code, or not.
+// fate says whether a command of the list is run, and its exit code.
 type fate struct {
 	run  bool
 	exit int

@@ -1,9 +1,6 @@
-// Package docs has no code, only tests of what a reader clicks, copies and runs: links lead
-// somewhere, blocks of JSON and YAML can be read, commands and flags exist, and commands work.
-// Every command in a code block stands in testdata/commands.txt, which says whether the test
-// runs it, in a copy with an empty home, or why nobody does. One of /path/to/droid-acp is run in
-// an empty project of the reader's. In a block of "console" what
-// stands below a command is what it prints; numbers may differ, and "…" is anything. Flags
-// within a line ("--files") are those of droid-acp, unless another program stands before them. Where quirks of
-// droid are handled and shown stands in docs/dev/protocol.md as the code says it.
+// Package docs has only tests of what a reader clicks, copies and runs: links have targets, blocks of JSON and YAML are valid, commands and
+// flags exist, and commands work. Every command in a code block is listed in testdata/commands.txt, which says whether the test runs it, in
+// a copy with an empty home, or why not. A command /path/to/droid-acp is run in an empty project. In a block of "console" the lines below a
+// command are its output; numbers may differ, and "…" matches anything. Flags within a line ("--files") are those of droid-acp, unless
+// another program precedes them. docs/dev/protocol.md must list where the code handles and renders quirks of droid.
 package docs

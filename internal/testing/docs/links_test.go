@@ -32,7 +32,7 @@ func checkLinks(root string, all map[string]*document) (wrong []string) {
 	return wrong
 }
 
-// checkLink is what is wrong with a link, or "".
+// checkLink returns what is wrong with a link, or "".
 func checkLink(root string, all map[string]*document, from *document, link string) string {
 	u, err := url.Parse(link)
 	if err != nil {

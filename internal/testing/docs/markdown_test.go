@@ -19,7 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A document is what the tests look at in a file of Markdown.
+// document is a Markdown file as seen by the tests.
 type document struct {
 	path    string // relative to the repository, with slashes
 	blocks  []block

@@ -23,7 +23,7 @@ import (
 // droid and without a way into a network.
 type newcomer struct {
 	dir     string
-	project string // of their own, in which they use the program
+	project string // a directory of the user, in which they run the program
 	env     []string
 }
 
@@ -43,7 +43,7 @@ func newNewcomer(t *testing.T) *newcomer {
 			content, err = os.ReadFile(path)
 		}
 		if errors.Is(err, os.ErrNotExist) {
-			return nil // of a test that runs beside this one
+			return nil // of a concurrent test
 		}
 		if err != nil || !d.Type().IsRegular() {
 			return err
@@ -71,7 +71,7 @@ func newNewcomer(t *testing.T) *newcomer {
 func (n *newcomer) run(t *testing.T, command string) (string, int) {
 	t.Helper()
 	ctx := t.Context()
-	if end, limited := t.Deadline(); limited { // so that the output of one that hangs is told
+	if end, limited := t.Deadline(); limited { // so that the output of one that hangs is reported
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, end.Add(-20*time.Second))
 		defer cancel()

@@ -8,17 +8,17 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// Verdict is what recordings say of a version.
+// Verdict is what recordings show about a version.
 type Verdict int
 
 // Verdicts.
 const (
-	Unknown Verdict = iota // no recording tells
+	Unknown Verdict = iota // no recording shows it
 	No
 	Yes
 )
 
-// String is the cell of a table.
+// String returns the cell of a table.
 func (v Verdict) String() string { return [...]string{"?", "–", "✓"}[v] }
 
 func verdict(is bool) Verdict {
@@ -28,18 +28,18 @@ func verdict(is bool) Verdict {
 	return No
 }
 
-// Check is something that a version does or does not.
+// Check is a property that a version has or does not have.
 type Check struct {
 	What string
-	// Quirk is the number of a quirk, 0 for a fact.
+	// Quirk is the number of a quirk, 0 for a feature.
 	Quirk int
-	// Fact is what version.go says, where the check is of that; else nil.
-	Fact *stream.Fact
+	// Fact is the feature in version.go that the check concerns; otherwise nil.
+	Fact *stream.Feature
 	in   string // the scenario
 	sees func(t Talk) Verdict
 }
 
-// Of is what the recordings of a version say.
+// Of returns what the recordings of a version show.
 func (c Check) Of(r *Recorded) Verdict {
 	talk, recorded := r.Talks[c.in]
 	if !recorded {
@@ -48,7 +48,7 @@ func (c Check) Of(r *Recorded) Verdict {
 	return c.sees(talk)
 }
 
-// Name is what is checked, in words.
+// Name returns what is checked, in words.
 func (c Check) Name() string {
 	if c.Quirk != 0 {
 		return fmt.Sprintf("quirk %d, %s", c.Quirk, c.What)
@@ -60,16 +60,16 @@ func quirk(number int, what, in string, sees func(t Talk) bool) Check {
 	return Check{What: what, Quirk: number, in: in, sees: func(t Talk) Verdict { return verdict(sees(t)) }}
 }
 
-func fact(of stream.Fact, in string, sees func(t Talk) bool) Check {
+func fact(of stream.Feature, in string, sees func(t Talk) bool) Check {
 	return Check{What: of.String(), Fact: &of, in: in, sees: func(t Talk) Verdict { return verdict(sees(t)) }}
 }
 
-// answers makes a check that a method is answered and not refused.
+// answers returns a check that a method is answered and not refused.
 func answers(method string) func(t Talk) bool {
 	return func(t Talk) bool { return t.at(0, "answer to "+method) >= 0 }
 }
 
-// Checks are all of them, in the order of the page's rows.
+// Checks returns all of them, in the order of the page's rows.
 func Checks() []Check {
 	return append(quirkChecks(), factChecks()...)
 }
@@ -194,7 +194,7 @@ func quirkChecks() []Check {
 	}
 }
 
-// Unseen is why no recording shows a quirk, by its number: those that have no check.
+// Unseen says why no recording shows a quirk, by number, for quirks without a check.
 func Unseen() map[int]string {
 	const (
 		race  = "a race, which comes on a busy machine"
@@ -218,7 +218,7 @@ func Unseen() map[int]string {
 	}
 }
 
-// goesOnInCopy reports whether the session that was copied lacks the turn behind that.
+// goesOnInCopy reports whether the copied session lacks the following turn.
 func goesOnInCopy(t Talk) bool {
 	loaded := t.of("answer to load_session")
 	return len(loaded) > 0 && !strings.Contains(fmt.Sprint(loaded[0].Body["session"]), "Once more. ")
@@ -245,7 +245,7 @@ func factChecks() []Check {
 		fact(stream.NamesRequestOfErrors, "errors", func(t Talk) bool { return t.at(0, "refusal of no_such_method") > 0 }),
 		fact(stream.TellsTurnEnd, "plain", func(t Talk) bool { return t.at(0, "agent_turn_completed") > 0 }),
 		fact(stream.TakesSchema, "structured", func(t Talk) bool { return len(t.of("structured_output")) > 0 }),
-		fact(stream.GivesMessagesBack, "dequeued", answers("resolve_queued_user_message")),
+		fact(stream.WithdrawsMessages, "dequeued", answers("resolve_queued_user_message")),
 		fact(stream.StartsServersOfSession, "mcp_of_session", startsServer),
 		fact(stream.StaysAfterFork, "forked", func(t Talk) bool { return len(t.of("answer to load_session")) > 0 && !goesOnInCopy(t) }),
 		fact(stream.ClosesSessions, "closed", answers("close_session")),

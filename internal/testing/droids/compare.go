@@ -8,16 +8,14 @@ import (
 	"droid-acp/internal/testing/fixture"
 )
 
-// floating are kinds that droid sends when it comes to them: their place among others says nothing, nor
-// how many there are.
+// floating are kinds that droid sends at arbitrary times: their order and number are irrelevant.
 var floating = map[string]bool{
 	"session_token_usage_changed": true, "session_title_updated": true, "mcp_status_changed": true,
 	"tool_progress_update": true, "tool_call": true, "llm_retry": true,
 }
 
-// Compare says in words, a line each, what b does otherwise than a: kinds of messages and fields that are
-// new, gone or have another name, in which scenarios something comes that did not or no longer does, and
-// where the order is another one.
+// Compare describes, one difference per line, how b differs from a: kinds of messages and fields that are new, removed or renamed, in which
+// scenarios messages appear or disappear, and where the order differs.
 func Compare(a, b *Recorded) []string {
 	c := comparison{a: a, b: b, lines: map[string][]string{}}
 	c.kinds()
@@ -38,9 +36,9 @@ func Compare(a, b *Recorded) []string {
 
 type comparison struct {
 	a, b    *Recorded
-	lines   map[string][]string // and the scenarios in which it is so
+	lines   map[string][]string // with the scenarios in which they occur
 	renamed map[string]string   // kinds
-	gone    map[string]bool     // kinds that were told of, new ones among them
+	gone    map[string]bool     // reported kinds, including new ones
 }
 
 func (c *comparison) say(in, format string, args ...any) {
@@ -53,7 +51,7 @@ func (c *comparison) say(in, format string, args ...any) {
 	}
 }
 
-// fields are all fields of each kind that droid sends, with a value.
+// fields returns all fields of each kind that droid sends, with a value.
 func (r *Recorded) fields(of *Recorded) map[string]map[string]string {
 	found := map[string]map[string]string{}
 	for _, name := range sorted(r.Talks) {
@@ -77,7 +75,7 @@ func (r *Recorded) fields(of *Recorded) map[string]map[string]string {
 	return found
 }
 
-// kinds compares which kinds there are, and their fields.
+// kinds compares the kinds and their fields.
 func (c *comparison) kinds() {
 	before, after := c.a.fields(c.b), c.b.fields(c.a)
 	c.renamed, c.gone = map[string]string{}, map[string]bool{}
@@ -122,12 +120,12 @@ func (c *comparison) kinds() {
 	}
 }
 
-// null is JSON's as Fields has it.
+// null is JSON's null in Fields.
 const null = "<nil>"
 
 func parent(field string) string { return field[:strings.LastIndex(field, ".")+1] }
 
-// apart are the names that only the first has, and those that only the second has.
+// apart returns the names that only the first has, and those that only the second has.
 func apart[V any](a, b map[string]V) (gone, added []string) {
 	for _, name := range sorted(a) {
 		if _, there := b[name]; !there {
@@ -142,7 +140,7 @@ func apart[V any](a, b map[string]V) (gone, added []string) {
 	return gone, added
 }
 
-// alike reports whether two kinds have mostly the same fields besides their name.
+// alike reports whether two kinds have mostly the same fields.
 func alike(a, b map[string]string) bool {
 	both := 0
 	for field := range a {
@@ -154,7 +152,7 @@ func alike(a, b map[string]string) bool {
 	return both > 0 && (len(a) == len(b) && both >= len(a)-1 || 3*both >= 2*all)
 }
 
-// talk compares a conversation: which labels there are, how often, and in which order they come first.
+// talk compares a conversation: its labels, their number, and the order of their first occurrences.
 func (c *comparison) talk(name string, a, b Talk) {
 	before, after := c.labels(a), c.labels(b)
 	counts := func(labels []string) map[string]int {
@@ -205,8 +203,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// labels are those of droid's messages in order, once where one follows itself. Kinds that are new, gone
-// or renamed have been told.
+// labels returns those of droid's messages in order, without immediate repetitions. New, removed and renamed kinds are reported already.
 func (c *comparison) labels(t Talk) (labels []string) {
 	for _, s := range t {
 		_, told := c.gone[s.Kind]
@@ -218,7 +215,7 @@ func (c *comparison) labels(t Talk) (labels []string) {
 	return labels
 }
 
-// longestCommon is the longest sequence that both lists have in their order.
+// longestCommon returns the longest common subsequence.
 func longestCommon(a, b []string) []string {
 	best := make([][][]string, len(a)+1)
 	for i := range best {

@@ -106,8 +106,8 @@ func TestStaleTable(t *testing.T) {
 	require.NotEqual(t, before, Tables(all, nil))
 }
 
-// TestFacts holds version.go against the recordings. What lies between two releases with facts of their own
-// is taken for the older one, so it may do what is not counted on; no droid lacks what is.
+// TestFacts checks version.go against the recordings. Versions between two releases with features of their own count as the older one, so
+// they may have more features than assumed, but none fewer.
 func TestFacts(t *testing.T) {
 	held := map[string]bool{"0.99.0": true, "0.215.0": true, "0.225.2": true}
 	checked := 0
@@ -148,16 +148,15 @@ func TestNothingIsStrange(t *testing.T) {
 				if step.Dir == fixture.FromDroid {
 					line, err := new(stream.Decoder).Decode(step.Msg, true)
 					require.NoError(t, err)
-					require.Empty(t, line.Strange, "%s %s: %s", talk.Version, talk.Name, step.Msg)
+					require.Empty(t, line.UnknownFields, "%s %s: %s", talk.Version, talk.Name, step.Msg)
 				}
 			}
 		}
 	}
 }
 
-// TestVocabularyIsKnown: the tables of the program have what stands in the programs of droids: the fields of
-// the events that it reads, the kinds of permission but that of a question, which is a request of its own,
-// the keys of settings, and the files of a project.
+// The program's tables contain what is in the programs of droids: the fields of the decoded events, the kinds of permission except that of
+// a question, which is a separate request, the keys of settings, and the files of a project.
 func TestVocabularyIsKnown(t *testing.T) {
 	all, err := LoadVocabularies(data)
 	require.NoError(t, err)
@@ -179,7 +178,7 @@ func TestVocabularyIsKnown(t *testing.T) {
 			line, err := new(stream.Decoder).Decode([]byte(`{"type":"notification","method":"droid.session_notification","params":{"notification":{"type":"`+kind+`","`+field+`":null}}}`), true)
 			require.NoError(t, err)
 			if _, unknown := line.Event.(stream.Unknown); !unknown {
-				require.Empty(t, line.Strange, "droid %s", version)
+				require.Empty(t, line.UnknownFields, "droid %s", version)
 			}
 		}
 		for _, kind := range v["permission kinds"] {

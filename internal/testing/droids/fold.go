@@ -6,16 +6,15 @@ import (
 	"droid-acp/internal/testing/fixture"
 )
 
-// Line is a line of a conversation as it was read or written.
+// Line is a line of a conversation, as read or written.
 type Line struct {
 	Dir     fixture.Dir
 	Text    []byte
-	Message bool // it is JSON; else a remark, or what the client sent though it is none
+	Message bool // it is JSON; otherwise a remark, or an invalid line of the client
 }
 
-// Fold takes out of a conversation what depends on how fast a machine was: text that comes in pieces
-// becomes one piece; of the repeated states of a tool's call, or of its progress, the first and the last
-// remain.
+// Fold removes what depends on a machine's speed from a conversation: streamed text becomes one piece; of the repeated states of a tool
+// call, or of its progress, the first and the last remain.
 func Fold(lines []Line) []Line {
 	var out []Line
 	for _, line := range lines {
@@ -34,7 +33,7 @@ func Fold(lines []Line) []Line {
 	return out
 }
 
-// repetition is what a line may be a repetition of.
+// repetition identifies what a line may repeat.
 type repetition struct {
 	kind, id string
 	text     bool
@@ -67,7 +66,7 @@ func repeats(line Line) repetition {
 	return repetition{}
 }
 
-// joined is the first of two pieces with the text of both.
+// joined returns the first of two pieces with the text of both.
 func joined(first, second []byte) []byte {
 	var a, b map[string]any
 	if json.Unmarshal(first, &a) != nil || json.Unmarshal(second, &b) != nil {

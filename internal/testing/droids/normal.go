@@ -8,21 +8,20 @@ import (
 	"strings"
 )
 
-// Normal makes lines of conversations comparable: it numbers ids in the order in which they come, names
-// places, drops times and counts, and keeps of texts what the scenario put there, and names.
+// Normal makes lines of conversations comparable: it numbers IDs in the order of their occurrence, names paths, drops times and counts, and
+// keeps only the scenario's texts and names.
 type Normal struct {
 	own    string
-	places []string // pairs of a place and its name
+	places []string // pairs of a path and its name
 	ids    map[string]string
 }
 
-// NewNormal returns one for a conversation. own are the scenario's words; places has pairs of a path
-// and its name, a path within another one first.
+// NewNormal returns one for a conversation. own are the scenario's texts; places has pairs of a path and its name, inner paths first.
 func NewNormal(own []string, places ...string) *Normal {
 	return &Normal{strings.Join(own, "\x00"), places, map[string]string{}}
 }
 
-// envelope are the fields that every message has.
+// envelope are the fields of every message.
 var envelope = []string{"jsonrpc", "type", "factoryApiVersion", "factoryProtocolVersion", "_meta"}
 
 var (
@@ -34,7 +33,7 @@ var (
 	keptNumber = regexp.MustCompile(`^(?:code|index|blockIndex|attempt|exitCode)$`)
 )
 
-// Line is a message without its envelope, as one line of JSON.
+// Line returns a message without its envelope, as one line of JSON.
 func (n *Normal) Line(line []byte) (string, error) {
 	var m map[string]any
 	if err := json.Unmarshal(line, &m); err != nil {
@@ -50,7 +49,7 @@ func (n *Normal) Line(line []byte) (string, error) {
 	return strings.TrimSuffix(out.String(), "\n"), err
 }
 
-// maxItems bounds lists: of models, commands and tools the first show what all look like.
+// maxItems limits lists: the first models, commands and tools show what all look like.
 const maxItems = 6
 
 func (n *Normal) value(key string, v any) any {
@@ -105,10 +104,10 @@ func (n *Normal) text(key, s string) string {
 	return "…"
 }
 
-// id numbers ids in the order in which they come.
+// id numbers IDs in the order of their occurrence.
 func (n *Normal) id(s string) string {
 	if strings.HasPrefix(s, "#") || strings.Contains(s, "#") && !uuid.MatchString(s) {
-		return s // it has its number already
+		return s // it is numbered already
 	}
 	if n.ids[s] == "" {
 		n.ids[s] = fmt.Sprintf("#%d", len(n.ids)+1)

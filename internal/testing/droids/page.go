@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Tried is what a person knows of a version that no recording tells.
+// Tried is a person's knowledge of a version that no recording shows.
 type Tried struct {
-	// EndToEnd is what came of the end-to-end tests; "pass" is of all, "" of none.
+	// EndToEnd is the result of the end-to-end tests; "pass" for all, "" for none.
 	EndToEnd string
 }
 
-// LoadTried reads what was tried with each version.
+// LoadTried reads the results of each version.
 func LoadTried(dir string) (map[string]Tried, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "tried.json"))
 	if err != nil {
@@ -26,8 +26,8 @@ func LoadTried(dir string) (map[string]Tried, error) {
 	return tried, json.Unmarshal(text, &tried)
 }
 
-// Tables are those of the page about droids, in Markdown: each version, and what it does. Cells stand close
-// together, as nobody reads them in the file.
+// Tables returns the tables of the page about droids, in Markdown: each version, and its properties. Cells are not aligned, since nobody
+// reads the source.
 func Tables(all []*Recorded, tried map[string]Tried) string {
 	var b strings.Builder
 	row := func(cells ...string) { fmt.Fprintf(&b, "|%s|\n", strings.Join(cells, "|")) }
@@ -50,7 +50,7 @@ func Tables(all []*Recorded, tried map[string]Tried) string {
 	row(ends...)
 	for _, c := range Checks() {
 		what := c.What
-		if c.Quirk != 0 { // protocol.md has them in words
+		if c.Quirk != 0 { // protocol.md describes them
 			what = fmt.Sprintf("quirk %d", c.Quirk)
 		}
 		cells := []string{what}
@@ -69,8 +69,7 @@ func Tables(all []*Recorded, tried map[string]Tried) string {
 	return b.String()
 }
 
-// InShort is the cell of the README about versions: with which all end-to-end tests pass, and which others are
-// recorded.
+// InShort returns the README's cell about versions: those with which all end-to-end tests pass, and the other recorded ones.
 func InShort(all []*Recorded, tried map[string]Tried) string {
 	var pass, others []string
 	for _, r := range all {
@@ -91,7 +90,7 @@ func listed(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// Changes says what each version does otherwise than the one before it.
+// Changes describes how each version differs from the previous one.
 func Changes(all []*Recorded) string {
 	var b strings.Builder
 	for i := 1; i < len(all); i++ {

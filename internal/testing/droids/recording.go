@@ -16,29 +16,29 @@ import (
 	"droid-acp/internal/testing/fixture"
 )
 
-// Recorded are the conversations that were had with one version of droid.
+// Recorded are the recorded conversations with one version of droid.
 type Recorded struct {
 	Version  string // of droid, such as "0.225.2"
 	Protocol stream.Version
 	Talks    map[string]Talk // by scenario
 }
 
-// Talk is what was said in one conversation.
+// Talk is the messages of one conversation.
 type Talk []Said
 
-// Said is one message of it.
+// Said is one message.
 type Said struct {
 	Dir fixture.Dir
-	// Kind is what it is: a notification's type, "request METHOD" of droid's, "answer to METHOD", "refusal
-	// of METHOD", "refusal of nothing" for one that names no request, or the method of a request to droid.
+	// Kind is the kind of message: a notification's type, "request METHOD" of droid, "answer to METHOD", "refusal of METHOD", "refusal of
+	// nothing" if it names no request, or the method of a request to droid.
 	Kind string
-	// Label is the kind with what tells two of a kind apart, such as a state.
+	// Label is the kind with what distinguishes two messages of a kind, such as a state.
 	Label string
 	// Body is the notification, the params, the result or the error.
 	Body map[string]any
-	// ID is the request's, or that of what is answered; "" for none.
+	// ID is the ID of the request, or of the answered request; "" if none.
 	ID string
-	// Session is the one that a notification is of; "" where it does not say.
+	// Session is the session of a notification; "" if it names none.
 	Session string
 }
 
@@ -86,8 +86,8 @@ func CompareVersions(a, b string) int {
 	return cmp.Or(cmp.Compare(x.Major, y.Major), cmp.Compare(x.Minor, y.Minor), cmp.Compare(x.Patch, y.Patch))
 }
 
-// Write keeps the lines of conversations with a version, as parse of package fixture reads them. Those of
-// other scenarios that were recorded before stay.
+// Write writes the lines of conversations with a version, in the format of package fixture. Existing recordings of other scenarios are
+// kept.
 func Write(dir, version string, talks map[string][]string) error {
 	path := filepath.Join(dir, "recordings", version+".txtar")
 	if before, err := txtar.ParseFile(path); err == nil {
@@ -108,7 +108,7 @@ func Write(dir, version string, talks map[string][]string) error {
 
 func talkOf(steps []fixture.Step) (Talk, error) {
 	var talk Talk
-	asked := map[string]string{} // methods by the id of the request
+	asked := map[string]string{} // methods by request ID
 	for _, step := range steps {
 		if step.Msg == nil {
 			talk = append(talk, Said{Dir: step.Dir, Kind: step.Note, Label: step.Note})
@@ -150,7 +150,7 @@ func talkOf(steps []fixture.Step) (Talk, error) {
 	return talk, nil
 }
 
-// telling are the fields whose values tell two messages of a kind apart.
+// telling are the fields whose values distinguish two messages of a kind.
 var telling = []string{"newState", "reason", "phase", "role", "visibility", "isError", "selectedOption", "updateType", "code"}
 
 func labelOf(s Said) string {
@@ -174,7 +174,7 @@ func labelOf(s Said) string {
 	return strings.Join(words, " ")
 }
 
-// of are the messages of droid's of a kind.
+// of returns droid's messages of a kind.
 func (t Talk) of(kind string) (found []Said) {
 	for _, s := range t {
 		if s.Dir == fixture.FromDroid && s.Kind == kind {
@@ -184,7 +184,7 @@ func (t Talk) of(kind string) (found []Said) {
 	return found
 }
 
-// at is the place of the first message from a place on whose label begins so, or -1.
+// at returns the index of the first message from an index on whose label has this prefix, or -1.
 func (t Talk) at(from int, label string) int {
 	for i := max(from, 0); i < len(t); i++ {
 		if strings.HasPrefix(t[i].Label, label) {
@@ -194,7 +194,7 @@ func (t Talk) at(from int, label string) int {
 	return -1
 }
 
-// nth is the place of the client's nth request of a method, from 1.
+// nth returns the index of the client's nth request of a method, from 1.
 func (t Talk) nth(method string, n int) int {
 	for i, s := range t {
 		if s.Dir == fixture.ToDroid && s.Kind == method {
@@ -206,7 +206,7 @@ func (t Talk) nth(method string, n int) int {
 	return len(t)
 }
 
-// Fields are the fields of a message by their paths, each with its value, or with "" for an object.
+// Fields returns the fields of a message by path, each with its value, or "" for an object.
 func (s Said) Fields() map[string]string {
 	found := map[string]string{}
 	var walk func(path string, v any)
@@ -218,7 +218,7 @@ func (s Said) Fields() map[string]string {
 				if path != "" {
 					to = path + "." + name
 				}
-				if free[name] { // what is in there is the scenario's, or a tool's
+				if free[name] { // its content comes from the scenario or a tool
 					found[to] = ""
 					continue
 				}
@@ -238,7 +238,7 @@ func (s Said) Fields() map[string]string {
 	return found
 }
 
-// free are the fields whose values have fields of anyone's making.
+// free are the fields whose values may have arbitrary fields.
 var free = map[string]bool{"input": true, "inputSchema": true, "env": true, "parameters": true}
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,13 +1,13 @@
-// Package droids is what is known of droid's wire in all versions that npm has, as data, and what reads
-// and compares it. testdata/droids of the repository has
+// Package droids has data about droid's protocol in all versions that npm has, and reads and compares it. Its main types are Recorded and
+// Scenario; the e2e tests record with it, and its own tests check the data and write the tables. testdata/droids in the repository has
 //
 //   - scenarios: conversations to be had, a file each (Scenario);
 //   - recordings: what droids made of them, an archive for each version (`make record`). Of droid's own
 //     texts nothing is kept: of what it says there are names, and the words that the scenario put there;
 //   - vocabulary: the names that stand in its program, a file for each version (`make vocabulary`).
 //
-// Compare says what one version does otherwise than another (`make compare`), Quirks and Facts say what
-// each does, and docs/dev/droids.md has that as tables.
+// Compare describes how one version differs from another (`make compare`), Checks the properties of each; docs/dev/droids.md shows them as
+// tables.
 package droids
 
 import (
@@ -21,42 +21,42 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// Scenario is a conversation to be had with a droid: what its model says, and what its client does.
-// $WORK, $HOME and $SELF stand in all its texts for the session's directory, HOME, and a program that is
-// an MCP server when it is started with the environment of the e2e tests.
+// Scenario is a conversation to record with a droid: the answers of its model, and the steps of its client. In all its texts $WORK, $HOME
+// and $SELF stand for the session's directory, HOME, and a program that is an MCP server if it is started with the environment of the e2e
+// tests.
 type Scenario struct {
-	Name     string               `json:"-"` // of the file, without .json
-	About    string               // what it is there for
-	Provider modelserver.Provider // of the model; "" for chat completions
+	Name     string               `json:"-"` // the file's name without .json
+	About    string               // its purpose
+	Provider modelserver.Provider // the model's; "" for chat completions
 	Model    map[string][]modelserver.Step
-	Files    map[string]string // that lie in the session's directory before
+	Files    map[string]string // files that exist in the session's directory
 	Moves    []Move
 
-	text string // the file
+	text string // the text of the file
 }
 
-// Move is one thing that the client does; one of the fields is set, and those of its group.
+// Move is one step of the client; one of the fields is set, and those of its group.
 type Move struct {
-	// Call sends a request and waits for the answer; with Until again and again, for some seconds, until
-	// the answer has that text. Without NoWait nothing else happens before it is answered.
+	// Call sends a request and waits for the answer; with Until it repeats that, for some seconds, until the answer contains that text.
+	// With NoWait the next step does not wait for the answer.
 	Call   string
 	Params json.RawMessage
 	Until  string
 	NoWait bool
 	// Prompt sends a user's message, and waits for its (empty) answer.
 	Prompt string
-	// Await waits for a notification that has these fields, since the last prompt or what was awaited last.
+	// Await waits for a notification with these fields, since the last prompt or Await.
 	Await map[string]any
-	// Answer waits for droid's next request and answers it. Leave waits for it, and does not.
+	// Answer waits for droid's next request and answers it; Leave waits for it without answering.
 	Answer json.RawMessage
 	Leave  bool
 	// Close closes droid's input.
 	Close bool
-	// Line is sent as it stands.
+	// Line is sent unchanged.
 	Line string
 }
 
-// LoadScenarios reads the scenarios of a directory, in the order of their names.
+// LoadScenarios reads the scenarios in a directory, ordered by name.
 func LoadScenarios(dir string) ([]*Scenario, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil || len(paths) == 0 {
@@ -73,7 +73,7 @@ func LoadScenarios(dir string) ([]*Scenario, error) {
 	return all, nil
 }
 
-// At is the scenario with its places filled in, such as "$WORK".
+// At returns the scenario with its placeholders, such as "$WORK", replaced.
 func (s *Scenario) At(dir string, places map[string]string) (*Scenario, error) {
 	return loadScenario(filepath.Join(dir, s.Name+".json"), places)
 }
@@ -98,11 +98,10 @@ func loadScenario(path string, places map[string]string) (*Scenario, error) {
 	return s, nil
 }
 
-// Own are the words of the scenario: texts that droid may repeat. Of one with its places filled in they
-// have these.
+// Own returns the scenario's texts, which droid may repeat, after At with the placeholders replaced.
 func (s *Scenario) Own() []string {
 	var doc any
-	_ = json.Unmarshal([]byte(s.text), &doc) // it was read before
+	_ = json.Unmarshal([]byte(s.text), &doc) // it was decoded before
 	var own []string
 	var walk func(any)
 	walk = func(v any) {

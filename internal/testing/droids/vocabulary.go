@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// Vocabulary are names that stand in droid's program, by what they are of: "methods"; "types", those of the
-// notifications and of what stands in them, with their fields; enumerations such as "permission kinds";
-// "tools"; "settings"; "files", those of a directory .factory. Nothing else of the program is kept.
+// Vocabulary are names found in droid's program, by category: "methods"; "types", those of notifications and their contents, with their
+// fields; enumerations such as "permission kinds"; "tools"; "settings"; "files" in a directory .factory. Nothing else of the program is
+// stored.
 type Vocabulary map[string][]string
 
-// anchors find an enumeration among all that a program has: the section is the one that has both values.
+// anchors identify an enumeration in the program: the one that has both values.
 var anchors = map[string][2]string{
 	"permission kinds":    {"exec", "exit_spec_mode"},
 	"permission answers":  {"proceed_once", "proceed_always"},
@@ -31,25 +31,25 @@ var anchors = map[string][2]string{
 }
 
 var (
-	// A string enumeration as TypeScript compiles it: ((e)=>{e.Idle="idle";e.Thinking="thinking"})(X||={}).
+	// A string enumeration as compiled from TypeScript: ((e)=>{e.Idle="idle";e.Thinking="thinking"})(X||={}).
 	enumeration = regexp.MustCompile(`\(\(([\w$]+)\)=>\{((?:[\w$]+\.[\w$]+="[\w.:/-]+"[;,]?)+)\}\)\(`)
 	member      = regexp.MustCompile(`="([\w.:/-]+)"`)
-	// A schema of something with a type: object({type:literal("create_message"),message:…}), and of a request .extend({method:literal(…)}).
+	// A schema of an object with a type: object({type:literal("create_message"),message:…}), and of a request .extend({method:literal(…)}).
 	typed  = regexp.MustCompile(`\{type:[\w$.]+\("([a-z][a-z0-9_]*)"\)[,}]`)
 	method = regexp.MustCompile(`\{method:[\w$.]+\("(droid\.[a-z0-9_]+)"\)`)
-	// The names of tools stand beside each other: a="LS",b="Read";var c="Edit".
+	// The names of tools are adjacent: a="LS",b="Read";var c="Edit".
 	tools = regexp.MustCompile(`(?:[\w$]+="[A-Z][A-Za-z]+"(?:,|;var )){2,}[\w$]+="[A-Z][A-Za-z]+"`)
-	// A file of a project or of the user is named in a text or joined: join(x(),".factory","automations"). The list of the
-	// user's own begins with missions (0.215, 0.225).
+	// A file of a project or of the user is named in a string, or joined: join(x(),".factory","automations"). The list of the user's own
+	// begins with missions (0.215, 0.225).
 	file  = regexp.MustCompile(`\.factory(?:/|",")([a-zA-Z][\w-]*(?:\.(?:jsonl?|md|sh|ya?ml))?)`)
 	files = regexp.MustCompile(`\["missions"(?:,"[\w-]+")+\]`)
 	word  = regexp.MustCompile(`[\w-]+`)
-	// All settings of a file of settings are optional.
+	// All settings in a settings file are optional.
 	setting = regexp.MustCompile(`^[a-zA-Z][A-Za-z0-9]*$`)
 )
 
-// ReadVocabulary reads the names out of a program of droid's. An error says which section was not found:
-// then the program is made in another way than those before it.
+// ReadVocabulary extracts the names from a droid program. The error names a section that was not found: the program is then built
+// differently from previous ones.
 func ReadVocabulary(program []byte) (Vocabulary, error) {
 	v := Vocabulary{}
 	for _, m := range enumeration.FindAllSubmatch(program, -1) {
@@ -102,15 +102,13 @@ func (v Vocabulary) add(section string, names ...string) {
 	}
 }
 
-// near is how far the schemas of two types of the protocol stand from each other at most: all of them stand
-// together (0.99 to 0.225).
+// near is the maximum distance between the schemas of two protocol types: they are all close together (0.99 to 0.225).
 const near = 8_000
 
-// blocks are types of content, which stand among the others in some programs and not in others. So do
-// those whose names are one word.
+// blocks are types of content, which are among the others in some programs only, as are those with one-word names.
 var blocks = []string{"tool_use", "redacted_thinking", "json_schema"}
 
-// types adds those that stand around create_message.
+// types adds the types around create_message.
 func (v Vocabulary) types(program []byte) {
 	all := typed.FindAllSubmatchIndex(program, -1)
 	for at := range all {
@@ -124,7 +122,7 @@ func (v Vocabulary) types(program []byte) {
 		for last+1 < len(all) && all[last+1][0]-all[last][0] < near {
 			last++
 		}
-		// The notification of a result is the block of one with a field more, and that stands before it, near or far.
+		// The notification of a result is the block of one with another field, at any distance before it.
 		for i := at; i >= 0; i-- {
 			fields := keys(program[all[i][0]:])
 			if string(program[all[i][2]:all[i][3]]) == "tool_result" && slices.Contains(fields, "toolUseId") {
@@ -149,7 +147,7 @@ func (v Vocabulary) addType(of string, fields []string) {
 	}
 }
 
-// settings adds the names of the schema of a file of settings: the objects that have all of them optional.
+// settings adds the names in the schema of a settings file: the objects with only optional fields.
 func (v Vocabulary) settings(program []byte) {
 	for rest, at := program, 0; ; {
 		i := bytes.Index(rest[at:], []byte("{sessionDefaultSettings:"))
@@ -164,7 +162,7 @@ func (v Vocabulary) settings(program []byte) {
 	}
 }
 
-// keys are the names at the top of the object that text begins with, besides type.
+// keys returns the top-level names, except type, of the object that text begins with.
 func keys(text []byte) (names []string) {
 	depth, begin := 0, -1
 	for i := 0; i < len(text); i++ {
@@ -203,7 +201,7 @@ func vocabularyPath(dir, version string) string {
 	return filepath.Join(dir, "vocabulary", version+".txt")
 }
 
-// Write keeps the names, a section each under its heading.
+// Write writes the names, one section per heading.
 func (v Vocabulary) Write(dir, version string) error {
 	var b strings.Builder
 	for _, section := range sorted(v) {
@@ -212,7 +210,7 @@ func (v Vocabulary) Write(dir, version string) error {
 	return os.WriteFile(vocabularyPath(dir, version), []byte(b.String()), 0o644)
 }
 
-// LoadVocabularies reads all that were kept, by the version of droid.
+// LoadVocabularies reads all stored vocabularies, by version of droid.
 func LoadVocabularies(dir string) (map[string]Vocabulary, error) {
 	paths, err := filepath.Glob(vocabularyPath(dir, "[0-9]*"))
 	if err != nil {
@@ -237,8 +235,8 @@ func LoadVocabularies(dir string) (map[string]Vocabulary, error) {
 	return all, nil
 }
 
-// LoadSDKs reads the names that Factory's SDKs have, in the sections of a vocabulary: read out of their sources
-// by a person, and the file says which.
+// LoadSDKs reads the names in Factory's SDKs, in the sections of a vocabulary: extracted from their sources by a person; the file says
+// which.
 func LoadSDKs(dir string) (Vocabulary, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "vocabulary", "sdks.json"))
 	if err != nil {
@@ -258,8 +256,8 @@ func LoadSDKs(dir string) (Vocabulary, error) {
 	return v, nil
 }
 
-// VocabularyChanges are the names that each version has and the one before it had not, and those that went;
-// in the end those that only the newest has, and those that only Factory's SDKs have.
+// VocabularyChanges lists the names that each version added and removed, then those that only the newest has, and those that only Factory's
+// SDKs have.
 func VocabularyChanges(all map[string]Vocabulary, sdks Vocabulary) string {
 	var b strings.Builder
 	versions := slices.SortedFunc(maps.Keys(all), CompareVersions)
@@ -274,7 +272,7 @@ func VocabularyChanges(all map[string]Vocabulary, sdks Vocabulary) string {
 	return b.String()
 }
 
-// differences writes what only one of two vocabularies has in some sections.
+// differences writes the names that only one of two vocabularies has in some sections.
 func differences(b *strings.Builder, sections []string, before, after Vocabulary) {
 	for _, section := range sections {
 		for _, of := range []struct {
@@ -289,7 +287,7 @@ func differences(b *strings.Builder, sections []string, before, after Vocabulary
 	b.WriteByte('\n')
 }
 
-// without are the names that others have not.
+// without returns the names that others lack.
 func without(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }

@@ -12,13 +12,11 @@ import (
 type Question struct {
 	Topic, Question string
 	Options         []string
-	MultiSelect     bool // several options may be picked (0.225)
+	MultiSelect     bool // several options may be selected (0.225)
 }
 
-// AskUser plays the AskUser tool: the call, the request, and a result with the
-// answers. It returns the answers in the order of the questions, "" where none
-// came. A cancelled question ends the turn since 1.206 (ErrRefused); before,
-// the model goes on without answers.
+// AskUser plays the AskUser tool: the call, the request, and a result with the answers. It returns the answers in the order of the
+// questions, "" for missing ones. A cancelled question ends the turn since 1.206 (ErrRefused); before, the model continues without answers.
 func (d *Droid) AskUser(text string, questions ...Question) ([]string, error) {
 	t := Tool{ID: "call_" + d.newID()[24:], Name: "AskUser", Input: Fields{"questionnaire": questionnaire(questions)}}
 	if err := d.Say("", text, t); err != nil {
@@ -60,7 +58,7 @@ func (d *Droid) answered(t Tool, questions []Question, m *Message) ([]string, er
 	}
 	answers := make([]string, len(questions))
 	if m.Error != nil || json.Unmarshal(m.Result, &result) != nil || (!result.Cancelled && len(result.Answers) == 0) {
-		return answers, d.result(t, "Error: Invalid response from the client", true) // the turn goes on (13_ask_user_error)
+		return answers, d.result(t, "Error: Invalid response from the client", true) // the turn continues (13_ask_user_error)
 	}
 	if result.Cancelled {
 		if err := d.result(t, "Error: User cancelled the questionnaire", true); err != nil {
@@ -108,10 +106,8 @@ func questionnaire(questions []Question) string {
 	return b.String()
 }
 
-// handOff goes on in a new session, as proceed_new_session makes 0.225 do:
-// the session id changes in the middle of the turn, and a new turn without a
-// request of the client carries the plan out (quirk 22). The process of 0.99
-// keeps its ids.
+// handOff continues in a new session, as 0.225 does after proceed_new_session: the session ID changes during the turn, and a new turn
+// without a request of the client executes the plan (quirk 22). A process of 0.99 keeps its IDs.
 func (d *Droid) handOff(plan Tool) error {
 	if !d.version.modern() {
 		return d.state("streaming_assistant_message")

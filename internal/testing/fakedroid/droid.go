@@ -1,12 +1,10 @@
-// Package fakedroid plays Factory's droid CLI in stream-jsonrpc mode, for tests:
-// it writes what the real droid writes (0.225.2, and on
-// request 0.99.0 or a version that tells no protocol version), without a model,
-// and without touching the machine unless a script has tools that work (Tool.Works).
+// Package fakedroid imitates Factory's droid CLI in stream-jsonrpc mode, for tests: it writes what the real droid writes (0.225.2, or
+// optionally 0.99.0 or a version without a protocol version), without a model, and without touching the machine unless a script has tools
+// that work (Tool.Works).
 //
-// A Script decides what happens; the methods of Droid are its building blocks.
-// Requests that a script does not ask for are answered as droid answers them:
-// settings change, unknown methods are refused, messages queue up, an interrupt
-// ends the running turn.
+// Its main types are Script, which determines what happens, and Droid, whose methods are the building blocks of scripts. Requests that a
+// script does not handle are answered as droid answers them: settings change, unknown methods are refused, messages are queued, an
+// interrupt ends the running turn.
 package fakedroid
 
 import (
@@ -21,12 +19,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// Script plays a droid. It runs on one goroutine and returns nil or io.EOF
-// when it is done, a *Death when droid dies, or another error when the client
-// did not do what the script needs.
+// Script plays a droid. It runs on one goroutine and returns nil or io.EOF when it is done, a *Death if droid dies, or another error if the
+// client's behaviour was unexpected.
 type Script func(*Droid) error
 
-// errInterrupted ends what runs in a turn after interrupt_session.
+// errInterrupted ends the steps of a turn after interrupt_session.
 var errInterrupted = errors.New("interrupted")
 
 // Droid is the fake as its script sees it.
@@ -51,19 +48,18 @@ type Droid struct {
 	answers   map[string]Answer
 	hooks     Hooks
 	hookTable map[string][]hookEntry // by event
-	context   []string               // that hooks added
-	parent    string                 // id of the last message
+	context   []string               // added by hooks
+	parent    string                 // ID of the last message
 	queue     []Prompt
-	turn      *turn               // nil when idle
-	early     map[string]*Message // answers that nobody has waited for yet, by the request's id, see Answered
+	turn      *turn               // nil if idle
+	early     map[string]*Message // answers that were not awaited yet, by request ID, see Answered
 	foreign   map[string]bool     // requests of subagents
 	usage     int                 // model calls so far
-	ended     int                 // of these, in turns that have ended
+	ended     int                 // those in completed turns
 }
 
-// Run speaks as droid on in and out until s has returned and in has ended.
-// It returns the error of s, or nil for io.EOF. When s fails or dies, Run
-// closes in if it can and returns at once.
+// Run speaks as droid on in and out until s has returned and in has ended. It returns the error of s, or nil for io.EOF. If s fails or
+// dies, Run closes in if possible, and returns at once.
 func Run(in io.Reader, out io.Writer, s Script, options ...Option) error {
 	inbox := make(chan *Message)
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -76,7 +72,7 @@ func Run(in io.Reader, out io.Writer, s Script, options ...Option) error {
 		o(d)
 	}
 	if d.hooks.Settings != nil || d.version == V099 {
-		_ = d.mcpStatus() // the script finds that it cannot write
+		_ = d.mcpStatus() // the script notices a failed write
 	}
 	err := s(d)
 	if err == nil {
@@ -88,28 +84,27 @@ func Run(in io.Reader, out io.Writer, s Script, options ...Option) error {
 		return nil
 	}
 	if c, ok := in.(io.Closer); ok {
-		_ = c.Close() // the client sees a droid that is gone
+		_ = c.Close() // the client sees that droid has exited
 	}
-	if _, ok := in.(*os.File); !ok { // a read of a terminal or pipe may outlast Close; the process ends anyway
+	if _, ok := in.(*os.File); !ok { // a read of a terminal or pipe may outlast Close; the process exits anyway
 		<-done
 	}
 	return err
 }
 
-// Session is the id of the session that droid works on.
+// Session returns the ID of droid's session.
 func (d *Droid) Session() string { return d.session }
 
-// Mode is the mode that droid works in.
+// Mode returns droid's mode.
 func (d *Droid) Mode() string { return d.settings.mode() }
 
-// newID returns an id in the form of a UUID. The ids of one run count up, so
-// that runs compare.
+// newID returns an ID in the form of a UUID. The IDs of one run are consecutive, so that runs can be compared.
 func (d *Droid) newID() string {
 	d.ids++
 	return fmt.Sprintf("fa4ed801-0000-4000-8000-%012x", d.ids)
 }
 
-// serveUntilEOF answers what the client still sends when the script is done.
+// serveUntilEOF answers the client after the end of the script.
 func (d *Droid) serveUntilEOF() error {
 	for {
 		if _, err := d.next(-1); err != nil {
@@ -118,10 +113,9 @@ func (d *Droid) serveUntilEOF() error {
 	}
 }
 
-// next returns the next message that the standard behaviour leaves to the
-// script: a response, or nothing when wait has passed. A negative wait has no
-// end, 0 takes only what is already there. It returns errInterrupted when the
-// running turn was interrupted and io.EOF at the end of the input.
+// next returns the next message that the default behaviour leaves to the script: a response, or nil after wait. A negative wait is
+// unlimited, 0 returns only a message that has already arrived. It returns errInterrupted if the running turn was interrupted, and io.EOF
+// at the end of the input.
 func (d *Droid) next(wait time.Duration) (*Message, error) {
 	var timeout <-chan time.Time
 	if wait >= 0 {
@@ -142,19 +136,19 @@ func (d *Droid) next(wait time.Duration) (*Message, error) {
 			return nil, err
 		}
 		if d.turn == nil && len(d.queue) > 0 {
-			return nil, nil // AwaitPrompt takes it
+			return nil, nil // AwaitPrompt returns it
 		}
 	}
 }
 
-// keepAnswer keeps the answer to a request of a subagent's, for which nobody may wait now.
+// keepAnswer keeps the answer to a request of a subagent, which may not be awaited yet.
 func (d *Droid) keepAnswer(m *Message) {
 	if d.foreign[m.ID] {
 		d.early[m.ID] = m
 	}
 }
 
-// receive takes one message from the client; ok is false when timeout fired.
+// receive handles one message from the client; ok is false after timeout.
 func (d *Droid) receive(wait time.Duration, timeout <-chan time.Time) (m *Message, ok bool, err error) {
 	if d.writeErr != nil {
 		return nil, false, d.writeErr
@@ -180,8 +174,7 @@ func (d *Droid) receive(wait time.Duration, timeout <-chan time.Time) (m *Messag
 	return m, true, nil
 }
 
-// eof says what droid ≥0.215 says when its stdin ends: idle, also when a turn
-// still runs (quirk 3).
+// eof writes what droid ≥0.215 writes at the end of its stdin: idle, even during a turn (quirk 3).
 func (d *Droid) eof() error {
 	if d.version.modern() && d.session != "" {
 		if err := d.state("idle"); err != nil {
@@ -191,16 +184,16 @@ func (d *Droid) eof() error {
 	return io.EOF
 }
 
-// Prompt is a message of the user.
+// Prompt is a user message.
 type Prompt struct {
 	RequestID string
-	MessageID string // that the client chose, "" when it did not
+	MessageID string // chosen by the client, "" if it did not
 	Text      string
-	Schema    string // that the answer must have the form of, as JSON; "" for none. The script calls Structured
-	Hidden    bool   // it is a message of droid's to the model alone
+	Schema    string // JSON schema that the answer must match; "" for none. The script calls Structured
+	Hidden    bool   // it is a message of droid to the model alone
 }
 
-// EachPrompt is a script that plays a turn for each message of the user.
+// EachPrompt is a script that plays a turn for each user message.
 func EachPrompt(turn func(*Droid, Prompt) error) Script {
 	return func(d *Droid) error {
 		for {
@@ -215,7 +208,7 @@ func EachPrompt(turn func(*Droid, Prompt) error) Script {
 	}
 }
 
-// Start runs a script on two pipes, as a process would, and returns the ends of its client.
+// Start runs a script on two pipes, as a process would, and returns the client's ends.
 func Start(s Script, options ...Option) (stdout *io.PipeReader, stdin *io.PipeWriter) {
 	in, stdin := io.Pipe()
 	stdout, out := io.Pipe()
@@ -227,8 +220,7 @@ func Start(s Script, options ...Option) (stdout *io.PipeReader, stdin *io.PipeWr
 	return stdout, stdin
 }
 
-// AwaitPrompt answers the client until a message of the user is there. It
-// returns io.EOF when the input ends.
+// AwaitPrompt answers the client until there is a user message. It returns io.EOF at the end of the input.
 func (d *Droid) AwaitPrompt() (Prompt, error) {
 	for len(d.queue) == 0 {
 		if _, err := d.next(-1); err != nil {
@@ -256,7 +248,7 @@ func (d *Droid) serve(m *Message) error {
 		answer = m.then
 	}
 	if answer != nil {
-		_ = json.Unmarshal(m.Params, &params) // the answer judges what it gets
+		_ = json.Unmarshal(m.Params, &params) // the answer validates them
 		result, refused := answer(params)
 		if l, ok := result.(Later); ok {
 			d.serveLater(m, l)
@@ -292,7 +284,7 @@ func (d *Droid) serve(m *Message) error {
 	case "droid.fork_session":
 		copied := d.sessions.fork(d.session)
 		if !d.version.modern() {
-			d.session = copied // it goes on there (quirk 35)
+			d.session = copied // it continues there (quirk 35)
 		}
 		return d.Reply(m.ID, Fields{"newSessionId": copied})
 	case "droid.resolve_queued_user_message":
@@ -315,7 +307,7 @@ func (d *Droid) serveLater(m *Message, l Later) {
 	})
 }
 
-// knownMethod tells the methods that the fake implements.
+// knownMethod reports whether the fake implements a method.
 func knownMethod(method string) bool {
 	switch method {
 	case "droid.initialize_session", "droid.load_session", "droid.add_user_message",
@@ -325,7 +317,7 @@ func knownMethod(method string) bool {
 	return false
 }
 
-// required answers with droid's error when a string param is missing.
+// required answers with droid's error if a string param is missing.
 func (d *Droid) required(id, method string, params map[string]any, names ...string) (ok bool, err error) {
 	for _, name := range names {
 		if _, ok := params[name].(string); !ok {
@@ -348,7 +340,7 @@ func (d *Droid) initialize(id string, params map[string]any) error {
 	d.cwd, _ = params["cwd"].(string)
 	d.session, _ = params["sessionId"].(string)
 	if d.session == "" {
-		d.session = uuid.NewString() // two fakes of one test must not share an id
+		d.session = uuid.NewString() // two fakes in one test must not have the same ID
 	}
 	d.sessions.create(d.session, d.cwd, d.settings)
 	d.readHooks()
@@ -358,7 +350,7 @@ func (d *Droid) initialize(id string, params map[string]any) error {
 	return d.Reply(id, d.sessionInfo(Fields{"messages": []any{}}))
 }
 
-// load opens a stored session; its settings come with it.
+// load opens a stored session with its settings.
 func (d *Droid) load(id string, params map[string]any) error {
 	if ok, err := d.required(id, "droid.load_session", params, "sessionId"); !ok {
 		return err
@@ -375,7 +367,7 @@ func (d *Droid) load(id string, params map[string]any) error {
 	d.readHooks()
 	d.ids = max(d.ids, d.sessions.ids(1000*(1+len(found.messages))))
 	messages, older := found.messages, false
-	if d.version.modern() { // the last 100, unless messageLimit says otherwise (quirk 21)
+	if d.version.modern() { // the last 100, unless messageLimit is set (quirk 21)
 		limit := 100
 		if n, ok := params["messageLimit"].(float64); ok {
 			limit = int(n)
@@ -403,14 +395,13 @@ func (d *Droid) sessionInfo(session Fields) Fields {
 	return info
 }
 
-// mcpStatus says that there are no MCP servers.
+// mcpStatus reports that there are no MCP servers.
 func (d *Droid) mcpStatus() error {
 	none := Fields{"total": 0, "connected": 0, "connecting": 0, "failed": 0, "disabled": 0}
 	return d.Notify("mcp_status_changed", Fields{"servers": []any{}, "summary": none})
 }
 
-// addUserMessage queues the message; RunTools folds it into the running turn
-// (WithFolding), or the script plays it when it is free.
+// addUserMessage queues the message; RunTools folds it into the running turn (WithFolding), or the script plays it later.
 func (d *Droid) addUserMessage(id string, params map[string]any) error {
 	if ok, err := d.required(id, "droid.add_user_message", params, "text"); !ok {
 		return err
@@ -448,7 +439,7 @@ func (d *Droid) updateSettings(id string, params map[string]any) error {
 			return err
 		}
 	}
-	if d.version.modern() { // always, with the request's id (quirk 16)
+	if d.version.modern() { // always, with the request's ID (quirk 16)
 		if err := d.notifySettings(id); err != nil {
 			return err
 		}

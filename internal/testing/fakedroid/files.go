@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// changesFiles reports whether a tool changes the file that it names. droid runs those
-// of one message strictly one after the other, hooks included (0.99 to 0.225).
+// changesFiles reports whether a tool changes the file that it names. droid runs those in one message strictly one after the other,
+// including hooks (0.99 to 0.225).
 func changesFiles(tool string) bool {
 	return tool == "Edit" || tool == "Create" || tool == "MultiEdit" || tool == "ApplyPatch"
 }
 
-// work does what a tool with Works says with this input, on the disk. It returns the
-// result, which is t.Result where that is not empty.
+// work executes a tool with Works on the disk. It returns the result, which is t.Result unless that is empty.
 func (d *Droid) work(t Tool, input Fields) (result string, isError bool) {
 	if !t.Works {
 		return t.Result, t.IsError
@@ -44,7 +43,7 @@ func (d *Droid) work(t Tool, input Fields) (result string, isError bool) {
 		return "Error: " + err.Error(), true
 	}
 	if t.Name != "Read" {
-		told, _ := json.Marshal(Fields{"success": true, "file_path": path}) // text alone
+		told, _ := json.Marshal(Fields{"success": true, "file_path": path}) // strings and booleans can always be encoded
 		result = string(told)
 	}
 	if t.Result != "" {
@@ -64,8 +63,7 @@ func (d *Droid) edit(path, from, to string) error {
 	return d.write(path, strings.Replace(string(data), from, to, 1))
 }
 
-// write writes a file as droid does: in place before 0.215, since then another file
-// that takes its name.
+// write writes a file as droid does: in place before 0.215, by renaming another file since then.
 func (d *Droid) write(path, text string) error {
 	mode := os.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {

@@ -11,38 +11,37 @@ import (
 	"strings"
 )
 
-// Hooks are what the fake runs before and after tools, as droid does with the hooks of a
-// settings file. Unlike droid it runs the hooks of parallel calls one after the other,
-// and lets no hook decide a permission.
+// Hooks are run before and after tools, as droid runs the hooks of a settings file. Unlike droid the fake runs the hooks of parallel calls
+// one after the other, and no hook decides a permission.
 type Hooks struct {
-	// Settings returns the settings file as it is when a session is opened.
+	// Settings returns the settings file when a session is opened.
 	Settings func() []byte
-	// Run runs the command of a hook with this on stdin and returns its stdout. ctx ends
-	// when the turn is interrupted or the input ends. Nil runs it through sh.
+	// Run runs a hook's command with this stdin and returns its stdout. ctx is cancelled when the turn is interrupted or the input ends.
+	// Nil runs it with sh.
 	Run func(ctx context.Context, command string, stdin []byte) (stdout []byte)
 }
 
-// WithHooks has the fake run hooks. It says a line as soon as it runs then, as droid
-// does, so that its version is known before a session is opened. The default has none.
+// WithHooks makes the fake run hooks. It writes a line as soon as it starts, as droid does, so that its version is known before a session
+// is opened. By default there are none.
 func WithHooks(h Hooks) Option {
 	if h.Run == nil {
 		h.Run = func(ctx context.Context, command string, stdin []byte) []byte {
 			cmd := exec.CommandContext(ctx, "sh", "-c", command)
 			cmd.Stdin = strings.NewReader(string(stdin))
-			stdout, _ := cmd.Output() // what a hook that fails has said does not count here
+			stdout, _ := cmd.Output() // the output of a failed hook is irrelevant here
 			return stdout
 		}
 	}
 	return func(d *Droid) { d.hooks = h }
 }
 
-// hookEntry is an element of the list for an event in the settings.
+// hookEntry is an element of an event's list in the settings.
 type hookEntry struct {
 	Matcher string   `json:"matcher"`
 	Hooks   []Fields `json:"hooks"`
 }
 
-// readHooks reads the settings file, as droid does with each session that it opens.
+// readHooks reads the settings file, as droid does for each session that it opens.
 func (d *Droid) readHooks() {
 	if d.hooks.Settings == nil {
 		return
@@ -50,11 +49,11 @@ func (d *Droid) readHooks() {
 	var settings struct {
 		Hooks map[string][]hookEntry `json:"hooks"`
 	}
-	_ = json.Unmarshal(d.hooks.Settings(), &settings) // droid passes over what it does not understand
+	_ = json.Unmarshal(d.hooks.Settings(), &settings) // droid ignores what it cannot decode
 	d.hookTable = settings.Hooks
 }
 
-// commands are the hooks of an event for a tool.
+// commands returns the hooks of an event for a tool.
 func (d *Droid) commands(event, tool string) (all []Fields) {
 	for _, e := range d.hookTable[event] {
 		matcher, err := regexp.Compile("^(?:" + e.Matcher + ")$")
@@ -65,8 +64,8 @@ func (d *Droid) commands(event, tool string) (all []Fields) {
 	return all
 }
 
-// hook runs the hooks of an event for t, which droid does with input, and tells them.
-// It returns the input that they put in place of it. response is the tool's, after it.
+// hook runs the hooks of an event for t with input, and reports them. It returns the input that they set instead. response is the tool's,
+// after it.
 func (d *Droid) hook(event string, t Tool, input Fields, response string) (Fields, error) {
 	commands := d.commands(event, t.Name)
 	if len(commands) == 0 {
@@ -118,8 +117,7 @@ func merged(all ...Fields) Fields {
 	return out
 }
 
-// before runs the hooks before tools where they come before the permission, and returns
-// what the tools are to be done with.
+// before runs the hooks before tools if they precede the permission, and returns the inputs for the tools.
 func (d *Droid) before(group []Tool) (inputs []Fields, err error) {
 	for _, t := range group {
 		in := t.Input
@@ -140,7 +138,7 @@ func (d *Droid) before(group []Tool) (inputs []Fields, err error) {
 	return inputs, nil
 }
 
-// runHook runs one command. Meanwhile the client is answered.
+// runHook runs one command. The client is answered during that.
 func (d *Droid) runHook(command string, stdin Fields) ([]byte, error) {
 	in, err := json.Marshal(stdin)
 	if err != nil {
@@ -173,8 +171,7 @@ func (d *Droid) runHook(command string, stdin Fields) ([]byte, error) {
 	}
 }
 
-// takeAnswer returns the input that a hook put in place of the call's, nil for none, and
-// keeps what it tells the model.
+// takeAnswer returns the input that a hook set instead of the call's, nil if none, and records its text for the model.
 func (d *Droid) takeAnswer(stdout []byte) Fields {
 	var answer struct {
 		HookSpecificOutput struct {
@@ -182,7 +179,7 @@ func (d *Droid) takeAnswer(stdout []byte) Fields {
 			AdditionalContext string `json:"additionalContext"`
 		} `json:"hookSpecificOutput"`
 	}
-	_ = json.Unmarshal(stdout, &answer) // other output means nothing
+	_ = json.Unmarshal(stdout, &answer) // other output is ignored
 	if text := answer.HookSpecificOutput.AdditionalContext; text != "" {
 		d.context = append(d.context, text)
 		visibility := "both"
@@ -194,5 +191,5 @@ func (d *Droid) takeAnswer(stdout []byte) Fields {
 	return answer.HookSpecificOutput.UpdatedInput
 }
 
-// Told is what hooks told the model so far; droid says nothing of it in the stream.
+// Told returns the texts of hooks for the model so far, which are not in droid's output.
 func (d *Droid) Told() []string { return slices.Clone(d.context) }

@@ -82,8 +82,7 @@ func TestHooksInDroidsOrder(t *testing.T) {
 	}
 }
 
-// hookStory allows what is asked and returns what was told of tools and hooks, without
-// repeated calls, until the turn ends.
+// hookStory allows what is asked and returns the messages about tools and hooks, without repeated calls, until the turn ends.
 func (c *client) hookStory(other string) (story []string) {
 	c.t.Helper()
 	add := func(words ...string) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// interrupted writes what droid says between interrupt_session and the end of
-// the turn. The order differs by version and by what ran (20_*, 20b to 20g).
+// interrupted writes droid's messages between interrupt_session and the end of the turn. The order depends on the version and on what was
+// running (20_*, 20b to 20g).
 func (d *Droid) interrupted() error {
 	t := d.turn
 	if !d.late {
@@ -23,8 +23,7 @@ func (d *Droid) interrupted() error {
 	return d.interruptedText(t)
 }
 
-// discardQueue throws waiting messages of the user away, and says so once: of
-// several it gives the texts in one and no id.
+// discardQueue drops queued user messages, and reports it once: for several messages with the joined texts and no ID.
 func (d *Droid) discardQueue() error {
 	if len(d.queue) == 0 {
 		return nil
@@ -52,7 +51,7 @@ func (d *Droid) replyInterrupt(t *turn) error {
 	return d.Reply(t.interruptID, Fields{})
 }
 
-// lateInterrupt is what is left of an interrupt after idle, WithLateInterrupts.
+// lateInterrupt is the part of an interrupt after idle, with WithLateInterrupts.
 func (d *Droid) lateInterrupt(id string) error {
 	if err := d.Pause(50 * time.Millisecond); err != nil {
 		return err
@@ -63,8 +62,7 @@ func (d *Droid) lateInterrupt(id string) error {
 	return d.Reply(id, Fields{})
 }
 
-// interruptedAsking: the open permission request is withdrawn by
-// permission_resolved alone (quirk 19).
+// interruptedAsking withdraws the open permission request by permission_resolved only (quirk 19).
 func (d *Droid) interruptedAsking(t *turn) error {
 	steps := []func() error{func() error { return d.resolved(t.asked, nil, "cancel") }}
 	for _, tool := range append([]Tool(nil), t.open...) {
@@ -79,7 +77,7 @@ func (d *Droid) interruptedAsking(t *turn) error {
 	return inOrder(append(steps, func() error { return d.replyInterrupt(t) })...)
 }
 
-// interruptedTools: every result comes twice, the reply in between.
+// interruptedTools writes every result twice, with the reply in between.
 func (d *Droid) interruptedTools(t *turn) error {
 	const text = "Error: Tool execution cancelled by user"
 	tools := append([]Tool(nil), t.open...)
@@ -95,8 +93,7 @@ func (d *Droid) interruptedTools(t *turn) error {
 	return inOrder(append(first, second...)...)
 }
 
-// interruptedText: the text so far stays without a snapshot; before the first
-// token 0.225 replies first and 0.99 tells an error besides.
+// interruptedText keeps the text so far without a snapshot; before the first token 0.225 replies first, and 0.99 also reports an error.
 func (d *Droid) interruptedText(t *turn) error {
 	reply := func() error { return d.replyInterrupt(t) }
 	system := func(visibility, text string) func() error {

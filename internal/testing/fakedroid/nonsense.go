@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// NonsenseText is the assistant text of every turn of Nonsense that comes to an
-// end: a client that survives shows it once, and nothing else.
+// NonsenseText is the assistant's text in every turn of Nonsense that ends: a client that survives shows it once, and nothing else.
 const NonsenseText = "Sense in all the nonsense."
 
 // HugeLine is the length in bytes of the line that Nonsense writes on "huge".
@@ -22,9 +21,8 @@ const HugeLine = 20 << 20
 //	die      half of the text, then exit code 3 with words on stderr
 //	idle     idle before the snapshot of the message (seed 0.36.2)
 //
-// Any other prompt gets the text amid unknown events, unknown and ill-typed
-// fields, repeats, events out of order, lines that are no JSON, and requests
-// that no client knows.
+// Any other prompt gets the text among unknown events, unknown and ill-typed fields, repetitions, events out of order, lines that are not
+// JSON, and unknown requests.
 func Nonsense() Script {
 	return func(d *Droid) error {
 		for {
@@ -65,8 +63,7 @@ func (d *Droid) nonsenseTurn(word string) error {
 	return d.babble()
 }
 
-// prematureIdle says idle while the snapshot is outstanding, and again after
-// it.
+// prematureIdle reports idle before the snapshot, and again after it.
 func (d *Droid) prematureIdle() error {
 	id := d.newID()
 	if err := d.stream("assistant", id, 0, NonsenseText); err != nil {
@@ -94,13 +91,13 @@ func (d *Droid) babble() error {
 	if err := d.Use("", "", tool); err != nil {
 		return err
 	}
-	if err := d.result(tool, "something else", true); err != nil { // a result twice
+	if err := d.result(tool, "something else", true); err != nil { // a second result
 		return err
 	}
 	return d.sayTwice()
 }
 
-// sayTwice says the text with unknown fields, and repeats its snapshot.
+// sayTwice sends the text with unknown fields, and repeats its snapshot.
 func (d *Droid) sayTwice() error {
 	id := d.newID()
 	for _, piece := range strings.SplitAfter(NonsenseText, " ") {
@@ -119,7 +116,7 @@ func (d *Droid) sayTwice() error {
 	return d.System("nobody_only", "A system message with an unknown visibility.")
 }
 
-// strayLines are lines that are no message of droid.
+// strayLines are lines that are not messages of droid.
 func (d *Droid) strayLines() error {
 	lines := []string{
 		"npm WARN this is no JSON", "", "   ", "null", "42", `"text"`, "[]", "{}", `[{"jsonrpc":"2.0"}]`, `{"jsonrpc":`,
@@ -140,7 +137,7 @@ func (d *Droid) strayLines() error {
 	return d.Line(bytes.Repeat([]byte{'x'}, 1<<20))
 }
 
-// strayEvents are notifications of unknown or ill-typed content.
+// strayEvents are notifications with unknown or ill-typed content.
 func (d *Droid) strayEvents() error {
 	events := []struct {
 		kind   string

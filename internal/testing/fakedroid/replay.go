@@ -10,13 +10,10 @@ import (
 	"droid-acp/internal/testing/fixture"
 )
 
-// Replay plays a recorded conversation: it writes what droid wrote, as fast as
-// the client reads, and waits where the client spoke. A line of the client is
-// met by a request of the same method, or by an answer to the recorded request;
-// ids of requests are translated, text and params are not compared. A request
-// that the recording has later is kept for then, any other is answered as a
-// droid answers it. Where the recorded process is killed or exits before its
-// stdin was closed, the script ends with a *Death whose code is 137.
+// Replay plays a recorded conversation: it writes what droid wrote, as fast as the client reads, and waits where the client wrote. A line
+// of the client matches a request of the same method, or an answer to the recorded request; request IDs are translated, text and params are
+// not compared. A request that occurs later in the recording is kept until then, any other is answered as by droid. If the recorded process
+// is killed or exits before its stdin was closed, the script ends with a *Death whose code is 137.
 func Replay(steps []fixture.Step) Script {
 	return func(d *Droid) error {
 		r := &replay{d: d, steps: steps, ids: make(map[string]string)}
@@ -36,10 +33,10 @@ func Replay(steps []fixture.Step) Script {
 type replay struct {
 	d     *Droid
 	steps []fixture.Step
-	ids   map[string]string // recorded id of a client's request to the real one
-	kept  []*Message        // of the client, for later steps
+	ids   map[string]string // real ID by recorded ID of a client's request
+	kept  []*Message        // messages of the client for later steps
 
-	closed bool // the client closed droid's stdin
+	closed bool // the client has closed droid's stdin
 }
 
 func (r *replay) step(i int) error {
@@ -64,7 +61,7 @@ func (r *replay) step(i int) error {
 	return nil
 }
 
-// speak writes a recorded line with the client's real ids in it.
+// speak writes a recorded line with the client's real IDs.
 func (r *replay) speak(msg json.RawMessage) error {
 	var m map[string]any
 	if json.Unmarshal(msg, &m) != nil {
@@ -82,7 +79,7 @@ func (r *replay) speak(msg json.RawMessage) error {
 		}
 	}
 	if !changed {
-		return r.d.Line(msg) // bytes as recorded
+		return r.d.Line(msg) // unchanged
 	}
 	return r.d.Send(m)
 }
@@ -95,11 +92,11 @@ func (r *replay) translate(m map[string]any, key, recorded string) bool {
 	return ok
 }
 
-// await waits for the message that the recorded line i stands for.
+// await waits for the message that matches recorded line i.
 func (r *replay) await(i int) error {
 	want := decodeLine(r.steps[i].Msg)
 	if want.invalid != "" || want.Type == "notification" {
-		return nil // the recording probed droid with a bad line; a client has none
+		return nil // the recording sent droid an invalid line; a client never does
 	}
 	for {
 		m, err := r.take(want)
@@ -123,7 +120,7 @@ func describe(m *Message) string {
 	return m.Method
 }
 
-// take removes the first kept message that fits want.
+// take removes the first kept message that matches want.
 func (r *replay) take(want *Message) (*Message, error) {
 	for i, m := range r.kept {
 		fits := m.Method == want.Method && !m.isResponse() && !want.isResponse() ||
@@ -147,12 +144,12 @@ func (r *replay) receive(i int) error {
 		return nil
 	}
 	if m.invalid == "" && knownMethod(m.Method) {
-		return r.d.Reply(m.ID, Fields{}) // beside the recording: nothing happens
+		return r.d.Reply(m.ID, Fields{}) // it is not in the recording and has no effect
 	}
 	return r.d.serve(m)
 }
 
-// expects tells whether a step from i on waits for method.
+// expects reports whether a step from i on waits for method.
 func (r *replay) expects(i int, method string) bool {
 	for _, s := range r.steps[i:] {
 		if s.Dir == fixture.ToDroid && decodeLine(s.Msg).Method == method {
@@ -162,8 +159,7 @@ func (r *replay) expects(i int, method string) bool {
 	return false
 }
 
-// awaitEOF waits until the client closes droid's stdin; the recorded lines that
-// follow are droid's last ones.
+// awaitEOF waits until the client closes droid's stdin; the recorded lines after that are droid's last ones.
 func (r *replay) awaitEOF(i int) error {
 	for !r.closed {
 		err := r.receive(i)

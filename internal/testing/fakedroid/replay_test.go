@@ -49,7 +49,7 @@ func TestReplayTranslatesIDs(t *testing.T) {
 	c.ids = 41
 	first := c.request("initialize_session", Fields{})
 	require.Equal(t, first, *c.next().ID)
-	c.request("interrupt_session", Fields{}) // not in the recording: answered beside it
+	c.request("interrupt_session", Fields{}) // not in the recording, but answered
 	require.Equal(t, "43", *c.next().ID)
 	second := c.request("add_user_message", Fields{"text": "other text"})
 	require.Equal(t, second, *c.next().ID)

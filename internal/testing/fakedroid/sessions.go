@@ -9,13 +9,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// Sessions stands for the session store in a HOME: fakes that share one load
-// what another has written. Its zero value is empty.
+// Sessions is the session store of a HOME: fakes that share one load each other's sessions. Its zero value is empty.
 type Sessions struct {
-	// Directory tells where the file of a session says that it goes on, "" where it was
-	// begun. It is nil where sessions have no files.
+	// Directory returns the directory in which a session continues according to its file, "" for the original one. It is nil if sessions
+	// have no files.
 	Directory func(id string) string
-	// TakesAny makes a load of an unknown session find an empty one, for a fake that is a process of its own.
+	// TakesAny makes a load of an unknown session return an empty one, for a fake in its own process.
 	TakesAny bool
 
 	mu    sync.Mutex
@@ -23,8 +22,8 @@ type Sessions struct {
 	given int // to the last process
 }
 
-// ids is the first id, n or a later one, of a process that has loaded a session: none repeats those of another
-// process, which may work on the same session.
+// ids returns the first ID, n or a later one, of a process that has loaded a session, so that no ID of another process on the same session
+// is repeated.
 func (s *Sessions) ids(n int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,8 +38,7 @@ type stored struct {
 	messages []Fields
 }
 
-// WithSessions has the fake use a store that others use too. The default is one
-// of its own.
+// WithSessions makes the fake use a shared store. By default each has its own.
 func WithSessions(s *Sessions) Option { return func(d *Droid) { d.sessions = s } }
 
 // create adds an empty session.
@@ -86,7 +84,7 @@ func (s *Sessions) keep(id string, with settings) {
 	}
 }
 
-// fork copies a session under a new id.
+// fork copies a session under a new ID.
 func (s *Sessions) fork(id string) string {
 	one, _ := s.find(id)
 	s.mu.Lock()
@@ -96,21 +94,21 @@ func (s *Sessions) fork(id string) string {
 	return copied
 }
 
-// Add adds an empty session and returns its id.
+// Add adds an empty session and returns its ID.
 func (s *Sessions) Add(cwd string) string {
 	id := uuid.NewString()
 	s.create(id, cwd, defaultSettings())
 	return id
 }
 
-// SetMode has another window have set the mode of a session, when it is loaded next.
+// SetMode sets the mode of a session, as if by another process, for its next load.
 func (s *Sessions) SetMode(id, mode string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all[id].settings.setMode(mode)
 }
 
-// Prompts are the texts of the user in a session, oldest first.
+// Prompts returns the user's texts in a session, oldest first.
 func (s *Sessions) Prompts(id string) (texts []string) {
 	one, _ := s.find(id)
 	for _, m := range one.messages {
@@ -122,7 +120,7 @@ func (s *Sessions) Prompts(id string) (texts []string) {
 	return texts
 }
 
-// Before copies a session as it was before one of its messages, and returns the id of the copy.
+// Before copies a session as it was before one of its messages, and returns the ID of the copy.
 func (s *Sessions) Before(id, message string) string {
 	copied := s.fork(id)
 	s.mu.Lock()

@@ -5,19 +5,18 @@ import (
 	"strings"
 )
 
-// settings are what a session runs with. Level is off, low, medium or high;
-// specModel is "" for the session's model.
+// settings are a session's settings. Level is off, low, medium or high; specModel is "" for the session's model.
 type settings struct {
 	model, effort, level, interaction string
 	specModel, specEffort             string
-	manual                            bool // it does not compact by itself
+	manual                            bool // without automatic compaction
 }
 
 func defaultSettings() settings {
 	return settings{model: "custom:Fake-0", effort: "none", level: "off", interaction: "auto"}
 }
 
-// mode is the autonomyMode that follows from the other fields.
+// mode returns the autonomyMode that corresponds to the other fields.
 func (s settings) mode() string {
 	switch {
 	case s.interaction == "spec":
@@ -28,7 +27,7 @@ func (s settings) mode() string {
 	return "auto-" + s.level
 }
 
-// setMode takes an autonomyMode; it tells whether droid knows it.
+// setMode sets an autonomyMode; it reports whether droid knows it.
 func (s *settings) setMode(mode string) bool {
 	switch mode {
 	case "spec":
@@ -43,8 +42,7 @@ func (s *settings) setMode(mode string) bool {
 	return true
 }
 
-// update takes the settings of an init or update request. What it returns
-// says why droid refuses them, "" when it does not.
+// update applies the settings of an init or update request. It returns why droid refuses them, "" if it does not.
 func (s *settings) update(v Version, params map[string]any) string {
 	s.updateModel(v, params)
 	s.updateSpecModel(v, params)
@@ -61,7 +59,7 @@ func (s *settings) update(v Version, params map[string]any) string {
 	if hasMode && !probe.setMode(mode) {
 		return "params.autonomyMode: Invalid enum value"
 	}
-	if hasMode && !hasLevel && !hasInteraction { // else it is ignored
+	if hasMode && !hasLevel && !hasInteraction { // otherwise it is ignored
 		s.setMode(mode)
 	}
 	if rank(level) >= 0 { // other values are ignored with success (quirk 14)
@@ -73,7 +71,7 @@ func (s *settings) update(v Version, params map[string]any) string {
 	return ""
 }
 
-// models are what the fake offers, in droid's shape.
+// models returns the fake's models, in droid's format.
 func models() []Fields {
 	model := func(id, name string, custom bool, efforts ...string) Fields {
 		return Fields{"id": id, "displayName": name, "shortDisplayName": name, "modelProvider": "generic-chat-completion-api",
@@ -86,8 +84,8 @@ func models() []Fields {
 	return []Fields{model("fake-thinker", "Thinker", false, "off", "low", "high"), model(defaultSettings().model, "Fake", true, "none"), old, disabled}
 }
 
-// updateModel takes any model id, as droid does, and changes an effort that the
-// model does not support; 0.99 keeps the effort when only the model changes.
+// updateModel accepts any model ID, as droid does, and changes an effort that the model does not support; 0.99 keeps the effort if only the
+// model changes.
 func (s *settings) updateModel(v Version, params map[string]any) {
 	model, _ := params["modelId"].(string)
 	effort, _ := params["reasoningEffort"].(string)
@@ -107,8 +105,7 @@ func (s *settings) updateModel(v Version, params map[string]any) {
 	}
 }
 
-// updateSpecModel takes the model of spec mode, null for none of its own, and its
-// effort, which older droids take beside the model only.
+// updateSpecModel sets the model of spec mode, null for none, and its effort, which older droids accept only together with the model.
 func (s *settings) updateSpecModel(v Version, params map[string]any) {
 	effort, _ := params["specModeReasoningEffort"].(string)
 	switch model := params["specModeModelId"].(type) {
@@ -126,8 +123,8 @@ func (s *settings) updateSpecModel(v Version, params map[string]any) {
 	}
 }
 
-// updateUnversioned takes the one field of versions without protocol version:
-// autonomyLevel with the words that later became autonomyMode's (seeds, 0.57).
+// updateUnversioned handles the one field of versions without a protocol version: autonomyLevel with the later values of autonomyMode
+// (seeds, 0.57).
 func (s *settings) updateUnversioned(params map[string]any) string {
 	level, ok := params["autonomyLevel"].(string)
 	if ok && !s.setMode(level) {
@@ -136,7 +133,7 @@ func (s *settings) updateUnversioned(params map[string]any) string {
 	return ""
 }
 
-// rank orders the autonomy levels; -1 is no level.
+// rank orders the autonomy levels; -1 is invalid.
 func rank(level string) int {
 	for i, l := range []string{"off", "low", "medium", "high"} {
 		if l == level {
@@ -146,7 +143,7 @@ func rank(level string) int {
 	return -1
 }
 
-// fields are the settings as this version tells them.
+// fields returns the settings as this version reports them.
 func (s settings) fields(v Version) Fields {
 	if v == Unversioned {
 		return Fields{"modelId": s.model, "reasoningEffort": s.effort, "autonomyLevel": s.mode(), "specModeReasoningEffort": "none"}

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Subagent is one that the fake pretends to run, as 0.215 and newer do: of what it does only its file tells, and droid asks in
-// its place.
+// Subagent is a subagent that the fake pretends to run, as 0.215 and newer do: only its file shows what it does, and droid asks on its
+// behalf.
 type Subagent struct {
 	ID     string // of its session
-	Call   string // the model's id of the call of Task that it works for
+	Call   string // the model's ID of the Task call that started it
 	Name   string
-	File   string // the path of its session's file; "" writes none
-	Parent string // the session that it works for; filled in by Task
+	File   string // path of its session's file; "" writes none
+	Parent string // session of its caller; set by Task
 }
 
-// NewSubagent is one whose file lies where droid would put it, in a store of sessions.
+// NewSubagent returns one whose file has droid's path in a store of sessions.
 func (d *Droid) NewSubagent(name, store string) *Subagent {
 	s := &Subagent{ID: d.newID(), Call: "call_" + d.newID()[24:], Name: name}
 	if store != "" {
@@ -28,8 +28,8 @@ func (d *Droid) NewSubagent(name, store string) *Subagent {
 	return s
 }
 
-// Task plays a message of the model with a call of Task for each subagent, and announces these. If work is not nil, droid
-// waits for them while it runs, and each answers "found it"; else they go on in the background.
+// Task plays a message of the model with a Task call for each subagent, and announces these. If work is not nil, droid waits for them while
+// it runs, and each answers "found it"; otherwise they continue in the background.
 func (d *Droid) Task(text string, work func() error, subagents ...*Subagent) error {
 	tools := make([]Tool, len(subagents))
 	for i, s := range subagents {
@@ -71,7 +71,7 @@ func (d *Droid) Task(text string, work func() error, subagents ...*Subagent) err
 	return d.state("streaming_assistant_message")
 }
 
-// Announce tells that a subagent works.
+// Announce reports that a subagent works.
 func (d *Droid) Announce(s *Subagent) error {
 	return d.Notify("child_session_available", Fields{"childSessionId": s.ID, "toolUseId": s.Call, "subagentType": "worker",
 		"description": s.Name, "timestamp": time.Now().UnixMilli()})
@@ -82,7 +82,7 @@ func (s *Subagent) Write(lines ...Fields) error {
 	for _, line := range lines {
 		var text strings.Builder
 		enc := json.NewEncoder(&text)
-		enc.SetEscapeHTML(false) // an input stands there as it does in what droid says
+		enc.SetEscapeHTML(false) // an input is written as in droid's messages
 		if err := enc.Encode(line); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (s *Subagent) WriteText(text string) error {
 	return f.Close()
 }
 
-// Calls are lines of a file: a message that calls tools.
+// Calls returns the line of a message that calls tools.
 func (s *Subagent) Calls(text string, tools ...Tool) Fields {
 	content := []Fields{textBlock(text)}
 	for _, t := range tools {
@@ -120,15 +120,15 @@ func (s *Subagent) Calls(text string, tools ...Tool) Fields {
 	return spoken("assistant", content...)
 }
 
-// Result is the line with the result of a call.
+// Result returns the line with the result of a call.
 func (s *Subagent) Result(t Tool) Fields {
 	return spoken("user", Fields{"type": "tool_result", "tool_use_id": t.ID, "is_error": t.IsError, "content": t.Result})
 }
 
-// Answer is the line with what the subagent says last.
+// Answer returns the line with the subagent's last text.
 func (s *Subagent) Answer(text string) Fields { return spoken("assistant", textBlock(text)) }
 
-// Outcome is the line that ends its turn.
+// Outcome returns the line that ends its turn.
 func (s *Subagent) Outcome(reason string) Fields {
 	return Fields{"type": "agent_turn_outcome", "reason": reason, "resultKind": "text"}
 }
@@ -137,7 +137,7 @@ func spoken(role string, content ...Fields) Fields {
 	return Fields{"type": "message", "timestamp": time.Now().UTC().Format(time.RFC3339Nano), "message": Fields{"role": role, "content": content}}
 }
 
-// Asks asks for a tool in the place of a subagent, and returns the id of the request.
+// Asks requests permission for a tool on behalf of a subagent, and returns the ID of the request.
 func (d *Droid) Asks(s *Subagent, t Tool) (id string, err error) {
 	if err := d.state("waiting_for_tool_confirmation"); err != nil {
 		return "", err
@@ -153,7 +153,7 @@ func (d *Droid) Asks(s *Subagent, t Tool) (id string, err error) {
 	return id, err
 }
 
-// AwaitAnswerOrPrompt answers the client until the request of a subagent's is answered, or a message of the user is there.
+// AwaitAnswerOrPrompt answers the client until the request of a subagent is answered, or there is a user message.
 func (d *Droid) AwaitAnswerOrPrompt(id string) (answered bool, err error) {
 	for d.early[id] == nil && len(d.queue) == 0 {
 		if _, err := d.next(-1); err != nil {
@@ -163,7 +163,7 @@ func (d *Droid) AwaitAnswerOrPrompt(id string) (answered bool, err error) {
 	return d.early[id] != nil, nil
 }
 
-// Answered waits for the answer to a request of a subagent's, and tells it.
+// Answered waits for the answer to a request of a subagent, and reports it.
 func (d *Droid) Answered(id string, t Tool) (option string, err error) {
 	for {
 		if m, came := d.early[id]; came {
@@ -176,10 +176,10 @@ func (d *Droid) Answered(id string, t Tool) (option string, err error) {
 	}
 }
 
-// tellAnswer tells what became of a request of a subagent's.
+// tellAnswer reports the outcome of a request of a subagent.
 func (d *Droid) tellAnswer(m *Message, t Tool) (option string, err error) {
 	var result struct{ SelectedOption string }
-	_ = json.Unmarshal(m.Result, &result) // an unreadable answer is cancel, as droid takes it
+	_ = json.Unmarshal(m.Result, &result) // droid treats an invalid answer as cancel
 	ids := []string{t.ID}
 	if option = result.SelectedOption; m.Error != nil || option == "" || option == "cancel" {
 		option, ids = "cancel", nil
@@ -190,7 +190,7 @@ func (d *Droid) tellAnswer(m *Message, t Tool) (option string, err error) {
 	return option, d.resolved(m.ID, ids, option)
 }
 
-// Report plays the turn that a subagent of the background begins when it has ended.
+// Report plays the turn that a background subagent begins when it has ended.
 func (d *Droid) Report(s *Subagent, reason, answer string, body func() error) error {
 	id := "task-completion:" + d.newID()
 	d.turn = &turn{id: id, session: d.session, reason: "completed"}

@@ -6,28 +6,27 @@ import (
 	"strings"
 )
 
-// Tool is a call that the fake's model makes and the fake pretends to run.
+// Tool is a tool call of the fake's model, which the fake pretends to run.
 type Tool struct {
-	ID           string // of the model; chosen by the fake when empty
+	ID           string // the model's; chosen by the fake if empty
 	Name         string
 	Input        Fields
 	Confirmation string   // confirmationType; "" never asks
 	Details      Fields   // of the permission request, without type
-	Options      []Fields // of the permission request; nil for what Confirmation and Impact lead to
-	Impact       string   // low, medium or high: what autonomy it needs
+	Options      []Fields // of the permission request; nil for the default of Confirmation and Impact
+	Impact       string   // low, medium or high: the required autonomy
 	Progress     []string
 	Result       string
 	IsError      bool
-	Works        bool                     // Read, Create and Edit are done to the file that Input names, and tell what came of it
-	Do           func(input Fields) error // what any other tool with Works does; its error is the result
+	Works        bool                     // Read, Create and Edit act on the file in Input, and report the result
+	Do           func(input Fields) error // the action of any other tool with Works; its error is the result
 }
 
 func (t Tool) use() Fields {
 	return Fields{"type": "tool_use", "id": t.ID, "name": t.Name, "input": t.Input}
 }
 
-// announce writes the tool_call messages of t: first without input, then
-// complete, once or twice (quirk 8).
+// announce writes the tool_call messages of t: first without input, then complete, once or twice (quirk 8).
 func (d *Droid) announce(t Tool) error {
 	empty := t
 	empty.Input = Fields{}
@@ -45,8 +44,7 @@ func (d *Droid) announce(t Tool) error {
 
 func (d *Droid) toolCall(t Tool) error { return d.Notify("tool_call", Fields{"toolUse": t.use()}) }
 
-// Use is Say followed by RunTools: one model message with its tool calls, and
-// the tools. Tools without an id get one.
+// Use is Say followed by RunTools: one model message with its tool calls, and the tools. Tools without an ID get one.
 func (d *Droid) Use(thinking, text string, tools ...Tool) error {
 	for i := range tools {
 		if tools[i].ID == "" {
@@ -59,9 +57,8 @@ func (d *Droid) Use(thinking, text string, tools ...Tool) error {
 	return d.RunTools(tools...)
 }
 
-// RunTools asks for permission where the session's autonomy does not allow a
-// tool, one request for all on old versions and one for each run of the same
-// type since 1.206 (quirk 18), and plays progress and result of each tool.
+// RunTools asks for permission if the session's autonomy does not allow a tool, with one request for all on old versions and one for each
+// run of the same type since 1.206 (quirk 18), and plays progress and result of each tool.
 func (d *Droid) RunTools(tools ...Tool) error {
 	d.turn.open = append([]Tool(nil), tools...)
 	if err := d.state("executing_tool"); err != nil {
@@ -97,13 +94,12 @@ func (d *Droid) RunTools(tools ...Tool) error {
 	return d.state("streaming_assistant_message")
 }
 
-// fold takes waiting messages into the running turn, as droid does when a tool
-// has ended (quirk 2).
+// fold merges queued messages into the running turn, as droid does when a tool has ended (quirk 2).
 func (d *Droid) fold() error {
 	if !d.folds {
 		return nil
 	}
-	if _, err := d.next(0); err != nil { // what is there already
+	if _, err := d.next(0); err != nil { // what has already arrived
 		return err
 	}
 	for _, p := range d.queue {
@@ -116,10 +112,10 @@ func (d *Droid) fold() error {
 	return nil
 }
 
-// Folded are the messages that were taken into the running turn so far.
+// Folded returns the messages that were merged into the running turn so far.
 func (d *Droid) Folded() []string { return d.turn.folded }
 
-// groups splits tools into what one permission request covers.
+// groups splits tools into those of one permission request each.
 func (d *Droid) groups(tools []Tool) [][]Tool {
 	var groups [][]Tool
 	for i, t := range tools {
@@ -152,7 +148,7 @@ func (d *Droid) phase(t Tool, phase string) error {
 	return d.Notify("tool_execution_phase_changed", Fields{"toolUseId": t.ID, "toolName": t.Name, "phase": phase})
 }
 
-// run does t with this input.
+// run runs t with this input.
 func (d *Droid) run(t Tool, input Fields) error {
 	if !d.version.modern() {
 		var err error
@@ -202,8 +198,7 @@ func (d *Droid) run(t Tool, input Fields) error {
 	return d.result(t, result, false)
 }
 
-// lastTwoLines is what droid tells of the output of a running command; before
-// the only line it puts an empty one.
+// lastTwoLines returns what droid reports of a running command's output; a single line is preceded by an empty one.
 func lastTwoLines(output string) string {
 	lines := strings.Split("\n"+strings.TrimSuffix(output, "\n"), "\n")
 	return strings.Join(lines[len(lines)-2:], "\n")
@@ -262,7 +257,7 @@ func (d *Droid) askPermission(tools []Tool) error {
 		SelectedOption    string  `json:"selectedOption"`
 		EditedSpecContent *string `json:"editedSpecContent"`
 	}
-	_ = json.Unmarshal(answer.Result, &result) // an unreadable answer is cancel, as droid takes it
+	_ = json.Unmarshal(answer.Result, &result) // droid treats an invalid answer as cancel
 	noText := result.SelectedOption == "proceed_edit" && result.EditedSpecContent == nil
 	if answer.Error != nil || !knownOption(result.SelectedOption) || result.SelectedOption == "cancel" || noText {
 		return d.refused(id, tools)
@@ -270,7 +265,7 @@ func (d *Droid) askPermission(tools []Tool) error {
 	return d.allowed(id, ids, tools[0], result.SelectedOption)
 }
 
-// awaitAnswer waits for the response to the request id.
+// awaitAnswer waits for the response to the request ID.
 func (d *Droid) awaitAnswer(id string) (*Message, error) {
 	for {
 		m, err := d.next(-1)
@@ -284,7 +279,7 @@ func (d *Droid) awaitAnswer(id string) (*Message, error) {
 	}
 }
 
-// knownOption tells the values that droid acts on, offered or not (11e).
+// knownOption reports whether droid acts on a value, offered or not (11e).
 func knownOption(value string) bool {
 	return value == "cancel" || strings.HasPrefix(value, "proceed_")
 }
@@ -340,7 +335,7 @@ func (d *Droid) allowed(id string, toolIDs []string, first Tool, option string) 
 	return d.notifySettings("")
 }
 
-// specLevel is the autonomy level that an answer to exit_spec_mode chooses.
+// specLevel returns the autonomy level selected by an answer to exit_spec_mode.
 func specLevel(option string) string {
 	level := option[strings.LastIndexByte(option, '_')+1:]
 	if rank(level) < 0 {
@@ -349,7 +344,7 @@ func specLevel(option string) string {
 	return level
 }
 
-// options are what droid offers for a tool.
+// options returns droid's options for a tool.
 func (d *Droid) options(t Tool) []Fields {
 	if t.Options != nil {
 		return t.Options

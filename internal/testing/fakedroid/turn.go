@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ErrRefused ends the body of a turn whose permission the user refused: droid
-// calls no model again, the turn ends as completed (quirk 4).
+// ErrRefused ends the body of a turn whose permission the user refused: droid does not call the model again, the turn ends as completed
+// (quirk 4).
 var ErrRefused = errors.New("permission refused")
 
 // turn is the running turn.
@@ -19,16 +19,15 @@ type turn struct {
 	asked       string   // open request to the client
 	question    bool     // asked is ask_user, not request_permission
 	open        []Tool   // tools without a result
-	folded      []string // messages of the user that it took in
+	folded      []string // user messages that were merged into it
 	spoke       bool     // a delta was sent
 	reason      string   // for agent_turn_completed
-	newSession  bool     // the user wants the plan carried out in a new session
-	handoff     string   // id of the turn that a new session took over from
+	newSession  bool     // the user wants the plan executed in a new session
+	handoff     string   // ID of the turn that a new session continues
 }
 
-// Turn plays one turn: the echo of p, what body does, and the end. body
-// returns errors of the building blocks unchanged: an interrupt and a refusal
-// end the turn, not the script.
+// Turn plays one turn: the echo of p, body, and the end. body must return errors of the building blocks unchanged: an interrupt and a
+// refusal end the turn, not the script.
 func (d *Droid) Turn(p Prompt, body func() error) error {
 	if err := d.beginTurn(p); err != nil {
 		return err
@@ -86,7 +85,7 @@ func (d *Droid) beginTurn(p Prompt) error {
 	return nil
 }
 
-// endTurn says that the turn is over and goes idle.
+// endTurn reports the end of the turn, and idle.
 func (d *Droid) endTurn(reason string) error {
 	t := d.turn
 	d.turn = nil
@@ -126,7 +125,7 @@ func (d *Droid) turnCompleted(reason, turnID string) error {
 
 func (d *Droid) tokens() Fields { return tokens(d.usage) }
 
-// tokens are what some calls of the model took.
+// tokens returns the usage of a number of model calls.
 func tokens(calls int) Fields {
 	return Fields{"inputTokens": 100 * calls, "outputTokens": 10 * calls, "cacheCreationTokens": 0, "cacheReadTokens": 0, "thinkingTokens": 0, "factoryCredits": 0}
 }
@@ -138,7 +137,7 @@ func (d *Droid) tokenUsage() error {
 	})
 }
 
-// state reports a working state. Versions before 1.206 do not know "thinking".
+// state reports a working state. Versions before 1.206 do not have "thinking".
 func (d *Droid) state(s string) error {
 	if s == "thinking" && !d.version.modern() {
 		return nil
@@ -165,13 +164,12 @@ func (d *Droid) System(visibility, text string) error {
 	return d.createMessage(d.newID(), "system", Fields{"content": []Fields{textBlock(text)}, "visibility": visibility}, "")
 }
 
-// Structured says what the message said last is in the form that the prompt wants. It comes behind Say.
+// Structured reports the text of the last message in the form of the prompt's schema. Call it after Say.
 func (d *Droid) Structured(output any) error {
 	return d.Notify("structured_output", Fields{"messageId": d.parent, "structuredOutput": output})
 }
 
-// Fail reports a failed model call as droid does, twice (quirk 29), and gives
-// the turn its reason. The body of the turn returns after it.
+// Fail reports a failed model call as droid does, twice (quirk 29), and sets the turn's reason. The body of the turn must return after it.
 func (d *Droid) Fail(reason, message, advice string) error {
 	d.turn.reason = reason
 	if err := d.Notify("error", Fields{
@@ -185,8 +183,7 @@ func (d *Droid) Fail(reason, message, advice string) error {
 
 func textBlock(text string) Fields { return Fields{"type": "text", "text": text} }
 
-// Pause waits while the client is answered. It returns errors for an interrupt
-// and for the end of the input, which the script passes on.
+// Pause waits while answering the client. It returns errors for an interrupt and for the end of the input, which the script must return.
 func (d *Droid) Pause(wait time.Duration) error {
 	deadline := time.Now().Add(wait)
 	for {
@@ -200,7 +197,7 @@ func (d *Droid) Pause(wait time.Duration) error {
 	}
 }
 
-// Silence says nothing more until the turn is interrupted or the input ends.
+// Silence writes nothing until the turn is interrupted or the input ends.
 func (d *Droid) Silence() error {
 	for {
 		if _, err := d.next(-1); err != nil {
@@ -249,7 +246,7 @@ func (d *Droid) Say(thinking, text string, tools ...Tool) error {
 	return d.tokenUsage()
 }
 
-// streamingAgain ends the thinking state of the versions that have one.
+// streamingAgain ends the thinking state of the versions that have it.
 func (d *Droid) streamingAgain() error {
 	if !d.version.modern() {
 		return nil
@@ -257,7 +254,7 @@ func (d *Droid) streamingAgain() error {
 	return d.state("streaming_assistant_message")
 }
 
-// stream writes text in pieces of one word, kind is "assistant" or "thinking".
+// stream writes text in pieces of one word; kind is "assistant" or "thinking".
 func (d *Droid) stream(kind, messageID string, index int, text string) error {
 	for _, piece := range strings.SplitAfter(text, " ") {
 		if err := d.Pause(d.pace); err != nil {

@@ -12,22 +12,20 @@ import (
 	"strings"
 )
 
-// Version is the factoryProtocolVersion that the fake claims and whose habits
-// it imitates.
+// Version is the factoryProtocolVersion that the fake reports and whose behaviour it imitates.
 type Version string
 
-// Versions whose habits the fake knows. Others fall to the next lower one.
+// Versions whose behaviour the fake knows. Others behave as the next lower one.
 const (
-	Unversioned Version = ""        // droid 0.57.14 (seeds): tells no protocol version
+	Unversioned Version = ""        // droid 0.57.14 (seeds): reports no protocol version
 	V099        Version = "1.15.0"  // droid 0.99.0
 	V0225       Version = "1.220.0" // droid 0.225.2
 )
 
-// modern tells the habits of 0.215 and later: turn ends are told, ids of
-// failed requests are kept, phases, thinking state, session ids.
+// modern reports the behaviour of 0.215 and later: reported turn ends, IDs of failed requests, phases, the thinking state, session IDs.
 func (v Version) modern() bool { return v.minor() >= 206 }
 
-// minor is the second number of the version, -1 when there is none.
+// minor returns the second number of the version, -1 if there is none.
 func (v Version) minor() int {
 	parts := strings.Split(string(v), ".")
 	if len(parts) < 2 {
@@ -40,7 +38,7 @@ func (v Version) minor() int {
 	return n
 }
 
-// Fields is a JSON object that a script writes.
+// Fields is a JSON object written by a script.
 type Fields map[string]any
 
 // rpcError is the error member of a response.
@@ -49,7 +47,7 @@ type rpcError struct {
 	Message string `json:"message"`
 }
 
-// Message is one line that the client wrote.
+// Message is one line of the client.
 type Message struct {
 	Type   string          `json:"type"`
 	ID     string          `json:"id"`
@@ -58,15 +56,15 @@ type Message struct {
 	Result json.RawMessage `json:"result"`
 	Error  *rpcError       `json:"error"`
 
-	then    Answer // that it gets in place of droid's own, see Later
-	invalid string // why droid refuses the line, "" when it does not
+	then    Answer // the answer instead of droid's own, see Later
+	invalid string // why droid refuses the line, "" if it does not
 }
 
-// isResponse tells whether m answers a request of droid.
+// isResponse reports whether m answers a request of droid.
 func (m *Message) isResponse() bool { return m.Type == "response" }
 
-// decodeLine reads one line as droid does: what is no JSON, and what is no
-// complete envelope, is refused with an own message (02_protocol_errors).
+// decodeLine decodes one line as droid does: invalid JSON, and an incomplete envelope, are refused with their own messages
+// (02_protocol_errors).
 func decodeLine(line []byte) *Message {
 	if !json.Valid(line) {
 		return &Message{invalid: "Invalid JSON"}
@@ -97,8 +95,7 @@ func decodeLine(line []byte) *Message {
 	return &m
 }
 
-// readLines sends the decoded lines of r until r ends or stop is closed. Empty
-// lines are skipped as droid skips them.
+// readLines sends the decoded lines of r until r ends or stop is closed. It skips empty lines, as droid does.
 func readLines(r io.Reader, inbox chan<- *Message, stop <-chan struct{}) {
 	defer close(inbox)
 	br := bufio.NewReaderSize(r, 64<<10)
@@ -117,7 +114,7 @@ func readLines(r io.Reader, inbox chan<- *Message, stop <-chan struct{}) {
 	}
 }
 
-// envelope adds the constant members of an outgoing message.
+// envelope adds the constant fields of an outgoing message.
 func (d *Droid) envelope(typ string, f Fields) Fields {
 	f["jsonrpc"], f["type"], f["factoryApiVersion"] = "2.0", typ, "1.0.0"
 	if d.version != Unversioned {
@@ -126,7 +123,7 @@ func (d *Droid) envelope(typ string, f Fields) Fields {
 	return f
 }
 
-// Line writes text and a newline, whatever it is.
+// Line writes any text and a newline.
 func (d *Droid) Line(text []byte) error {
 	if d.writeErr != nil {
 		return d.writeErr
@@ -149,13 +146,12 @@ func (d *Droid) Send(v any) error {
 	return d.Line(bytes.TrimRight(buf.Bytes(), "\n"))
 }
 
-// Reply answers the request id with result.
+// Reply answers a request with result.
 func (d *Droid) Reply(id string, result any) error {
 	return d.Send(d.envelope("response", Fields{"id": id, "result": result}))
 }
 
-// ReplyError answers the request id with an error. Versions before 1.206 lose
-// the id and know one code only (quirk 12).
+// ReplyError answers a request with an error. Versions before 1.206 lose the ID and use only one code (quirk 12).
 func (d *Droid) ReplyError(id string, code int, message string) error {
 	var sent any = id
 	if id == "" || (!d.version.modern() && (code == codeParams || code == codeMethod)) {
@@ -167,7 +163,7 @@ func (d *Droid) ReplyError(id string, code int, message string) error {
 	return d.Send(d.envelope("response", Fields{"id": sent, "error": rpcError{code, message}}))
 }
 
-// Error codes that droid answers with.
+// Error codes of droid.
 const (
 	codeParse    = -32700
 	codeInvalid  = -32600
@@ -177,8 +173,7 @@ const (
 	codeNotFound = -32004
 )
 
-// withoutSession are the notifications that carry no params.sessionId in any
-// version observed.
+// withoutSession reports the notifications without params.sessionId in all observed versions.
 func withoutSession(kind string) bool {
 	switch kind {
 	case "tool_call", "settings_updated", "mcp_status_changed", "session_token_usage_changed",
@@ -188,8 +183,8 @@ func withoutSession(kind string) bool {
 	return strings.HasPrefix(kind, "hook_")
 }
 
-// Trace puts a W3C traceparent with this trace id on the notifications from here
-// on, as droid does with one for each turn; "" leaves it out, the default.
+// Trace adds a W3C traceparent with this trace ID to the following notifications, as droid does with one per turn; "" omits it, the
+// default.
 func (d *Droid) Trace(id string) { d.trace = id }
 
 // Notify writes a session notification of this kind.
@@ -213,9 +208,8 @@ func (d *Droid) Request(method string, params Fields) (string, error) {
 	return id, d.Send(d.envelope("request", Fields{"id": id, "method": method, "params": params}))
 }
 
-// Death is the error of a script whose droid dies: Run returns it at once,
-// without waiting for the end of the input. A process around Run exits with
-// Code.
+// Death is the error of a script whose droid dies: Run returns it at once, without waiting for the end of the input. A process around Run
+// exits with Code.
 type Death struct{ Code int }
 
 // Error names the exit code.
@@ -237,8 +231,7 @@ func (d *Droid) Stderr(text string) error {
 	return nil
 }
 
-// ExitCode is the exit code of a process around Run: 0 for no error, the code
-// of a *Death, else 1.
+// ExitCode returns the exit code of a process around Run: 0 for no error, the code of a *Death, otherwise 1.
 func ExitCode(err error) int {
 	if err == nil {
 		return 0

@@ -7,12 +7,11 @@ import (
 	"syscall"
 )
 
-// OpenBrowser opens an address as droid does on Linux: by xdg-open, in a session of its
-// own.
+// OpenBrowser opens an address as droid does on Linux: with xdg-open, in a new session.
 func OpenBrowser(address string) {
 	browser := exec.Command("xdg-open", address)
 	browser.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if browser.Start() == nil {
-		_ = browser.Process.Release() // it outlives us
+		_ = browser.Process.Release() // it outlives this process
 	}
 }

@@ -1,4 +1,4 @@
 package fakelogin
 
-// OpenBrowser does nothing: how droid opens a browser here was not seen.
+// OpenBrowser does nothing: how droid opens a browser on this system was not observed.
 func OpenBrowser(string) {}

@@ -1,7 +1,6 @@
-// Package fakelogin plays the droid that logs in: droid in its own ACP mode, as far as
-// that was seen with 0.99.0 and 0.225.2, and further where a script says so. What it does
-// beyond opening a browser and refusing is invented: no droid was seen to succeed, to ask
-// or to tell.
+// Package fakelogin imitates the droid that logs in: droid in its own ACP mode, as observed with 0.99.0 and 0.225.2, and beyond that as a
+// Script determines. Everything except opening a browser and refusing is invented: no droid was observed to succeed, to send requests or
+// notifications. Tests of package login and of the adapter use it.
 package fakelogin
 
 import (
@@ -15,17 +14,16 @@ import (
 	"droid-acp/internal/droid/login"
 )
 
-// Address is where the scripts here have the user log in.
+// Address is where the scripts here make the user log in.
 const Address = "https://login.example.invalid/device?user_code=ABCD-EFGH"
 
-// Script answers one authenticate. The droid lives on after it, until its input ends or
-// the script has called Conversation.Die.
+// Script answers one authenticate. The droid continues to run after it, until its input ends or the script has called Conversation.Die.
 type Script func(c *Conversation)
 
-// Conversation is what a script can do.
+// Conversation has the actions of a script.
 type Conversation struct {
-	Method       string          // the method by which the client wants to log in
-	Capabilities json.RawMessage // what the client said it can do
+	Method       string          // the login method requested by the client
+	Capabilities json.RawMessage // the client's capabilities
 
 	id      json.RawMessage
 	open    func(address string)
@@ -45,14 +43,14 @@ type message struct {
 	Error  json.RawMessage `json:"error,omitempty"`
 }
 
-// Line writes a line as it stands.
+// Line writes a line unchanged.
 func (c *Conversation) Line(line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, _ = io.WriteString(c.out, line+"\n") // the client is gone: the input ends, too
+	_, _ = io.WriteString(c.out, line+"\n") // if the client is gone, the input ends, too
 }
 
-// Open opens an address as droid opens a browser.
+// Open opens an address in a browser, as droid does.
 func (c *Conversation) Open(address string) { c.open(address) }
 
 // Tell sends a notification. params is JSON.
@@ -60,8 +58,7 @@ func (c *Conversation) Tell(method, params string) {
 	c.Line(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params))
 }
 
-// Ask sends a request and returns what the answer has: a result or an error. Both are
-// empty when the input has ended before.
+// Ask sends a request and returns the result or the error in the answer. Both are empty if the input ends before.
 func (c *Conversation) Ask(method, params string) (result, failure json.RawMessage) {
 	c.mu.Lock()
 	c.next++
@@ -78,12 +75,12 @@ func (c *Conversation) Ask(method, params string) (result, failure json.RawMessa
 	}
 }
 
-// Succeed answers that droid has logged in. The form of it is a guess.
+// Succeed answers that droid has logged in. Its form is a guess.
 func (c *Conversation) Succeed() {
 	c.Line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, c.id))
 }
 
-// Refuse answers as droid does when a pairing was refused (seen).
+// Refuse answers as droid does when a pairing was refused (observed).
 func (c *Conversation) Refuse() {
 	c.Fail(-32603, "Internal error: Device authentication failed", "Authorization failed or expired")
 }
@@ -93,10 +90,10 @@ func (c *Conversation) Fail(code int, text, data string) {
 	c.Line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q,"data":%q}}`, c.id, code, text, data))
 }
 
-// AwaitEnd returns when the input has ended.
+// AwaitEnd waits for the end of the input.
 func (c *Conversation) AwaitEnd() { <-c.ended }
 
-// Ended is closed when the input has ended.
+// Ended returns a channel that is closed at the end of the input.
 func (c *Conversation) Ended() <-chan struct{} { return c.ended }
 
 // Die ends the droid with this code.
@@ -106,8 +103,7 @@ func (c *Conversation) Die(code int) { c.died <- code }
 const initialized = `{"protocolVersion":1,"agentCapabilities":{},"agentInfo":{"name":"scripted","version":"1"},` +
 	`"authMethods":[{"id":"device-pairing","name":"Login"},{"id":"factory-api-key","name":"Factory API Key"}]}`
 
-// Run plays the droid and returns its exit code, once the input has ended or the script
-// wants it. open opens a browser.
+// Run plays the droid and returns its exit code, at the end of the input or when the script ends it. open opens a browser.
 func Run(in io.Reader, out io.Writer, open func(address string), script Script) int {
 	c := &Conversation{open: open, out: out, next: 100, waiting: make(map[string]chan message), ended: make(chan struct{}), died: make(chan int, 1)}
 	var playing sync.WaitGroup
@@ -143,7 +139,7 @@ func (c *Conversation) take(m message, script Script, playing *sync.WaitGroup) {
 		}
 	case "initialize":
 		var params struct{ ClientCapabilities json.RawMessage }
-		_ = json.Unmarshal(m.Params, &params) // without any, none are known
+		_ = json.Unmarshal(m.Params, &params) // without params, none are known
 		c.Capabilities = params.ClientCapabilities
 		c.Line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, initialized))
 	case "authenticate":
@@ -154,7 +150,7 @@ func (c *Conversation) take(m message, script Script, playing *sync.WaitGroup) {
 	}
 }
 
-// Start starts the droid on two pipes instead of a process.
+// Start starts the droid on two pipes instead of as a process.
 func Start(script Script) login.Start {
 	return func() (*login.Process, error) { return start(script), nil }
 }

@@ -5,10 +5,10 @@ import (
 	"os"
 )
 
-// Scripts are ready-made logins, by name.
+// Scripts returns ready-made logins by name.
 func Scripts() map[string]Script {
 	return map[string]Script{
-		// Seen, but for the success.
+		// Observed, except for the success.
 		"pending":  func(c *Conversation) { c.Open(Address) },
 		"refused":  func(c *Conversation) { c.Open(Address); c.Refuse() },
 		"succeeds": func(c *Conversation) { c.Open(Address); c.Succeed() },
@@ -36,7 +36,7 @@ func Scripts() map[string]Script {
 	}
 }
 
-// asks asks for the address by URL elicitation and goes on when the user has agreed.
+// asks requests the address by URL elicitation and continues when the user has agreed.
 func asks(c *Conversation) {
 	answer, _ := c.Ask("elicitation/create", fmt.Sprintf(`{"requestId":1,"mode":"url","elicitationId":"e1","url":%q,"message":"Log in with the code ABCD-EFGH."}`, Address))
 	if string(answer) != `{"action":"accept"}` {
@@ -47,7 +47,7 @@ func asks(c *Conversation) {
 	c.Succeed()
 }
 
-// tells tells code and address by messages that nobody knows.
+// tells sends code and address in unknown messages.
 func tells(c *Conversation) {
 	c.Tell("_factory/device_code", fmt.Sprintf(`{"userCode":"ABCD-EFGH","verificationUri":%q}`, Address))
 	if _, failure := c.Ask("_factory/confirm", `{"message":"Is this you?"}`); failure == nil {
@@ -57,11 +57,11 @@ func tells(c *Conversation) {
 	c.Succeed()
 }
 
-// Signs are what no screen may get: they steer a terminal, turn the direction of writing,
-// are no UTF-8 or half a character. They stand in a string of JSON's.
+// Signs are characters that must not reach a screen: they control a terminal, change the direction of writing, or are invalid UTF-8 or half
+// a character. They are written for a JSON string.
 const Signs = `\u001b[2K\u001b]0;title\u0007\r` + "\u202e\u009b1A\xff" + `\ud83d`
 
-// hostile tells and asks with such signs in each place.
+// hostile sends such characters in each place of notifications and requests.
 func hostile(c *Conversation) {
 	c.Tell("_factory/device_code", `{"userCode":"ABCD`+Signs+`","and`+Signs+`":["more`+Signs+`"]}`)
 	for _, params := range []string{

@@ -2,7 +2,7 @@ package modelserver
 
 import "encoding/json"
 
-// chatCompletions is OpenAI's older API, which many providers speak.
+// chatCompletions is OpenAI's older API, which many providers implement.
 type chatCompletions struct{}
 
 func (chatCompletions) decode(body []byte) (call, error) {
@@ -25,7 +25,7 @@ func (chatCompletions) decode(body []byte) (call, error) {
 	return c, nil
 }
 
-// delta is one piece of a streamed completion, or the message of a whole one.
+// delta is one piece of a streamed completion, or the message of a complete one.
 type delta struct {
 	Role      string     `json:"role,omitempty"`
 	Content   string     `json:"content,omitempty"`
@@ -89,7 +89,7 @@ func (chatCompletions) stream(call) stream { return &completionStream{} }
 
 // completionStream is one streamed completion.
 type completionStream struct {
-	tools int // that have begun
+	tools int // number of tool calls so far
 }
 
 func chunk(d any, finish any) event {

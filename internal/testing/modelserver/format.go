@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// format is how a provider's API puts requests and answers on the wire.
+// format is the wire format of a provider's API.
 type format interface {
 	decode(body []byte) (call, error)
 	// stream begins one answer.
 	stream(c call) stream
-	// whole is the answer to a call that does not stream.
+	// whole returns the answer to a call that does not stream.
 	whole(c call, blocks []block) any
-	// failure is the API's error object.
+	// failure returns the API's error object.
 	failure(status int, message string) any
 }
 
-// stream puts one answer into events: begin, then for each block open, piece for
-// each of its pieces, and end of the block, then finish.
+// stream converts one answer into events: begin, then for each block open, piece for each of its pieces, and end, then finish.
 type stream interface {
 	begin() []event
 	open(b block) []event
@@ -28,22 +27,21 @@ type stream interface {
 	finish(blocks []block) []event
 }
 
-// call is a request as all formats have it.
+// call is a request, independent of the format.
 type call struct {
-	number   int // of the request, from 1: makes ids unique
+	number   int // of the request, from 1: makes IDs unique
 	stream   bool
 	messages []Message
 	tools    []tool
 }
 
-// tool is a tool that is offered to the model.
+// tool is a tool offered to the model.
 type tool struct {
 	name     string
-	freeform bool // it takes text, not a JSON object
+	freeform bool // it accepts text, not a JSON object
 }
 
-// freeform tells whether the tool of this name was offered as one that takes
-// text.
+// freeform reports whether the tool of this name accepts text.
 func (c call) freeform(name string) bool {
 	for _, t := range c.tools {
 		if t.name == name {
@@ -53,14 +51,14 @@ func (c call) freeform(name string) bool {
 	return false
 }
 
-// Message is one message of a request. Its role is system, user, assistant or,
-// for one tool's result, tool; what the model said in one answer is one message.
+// Message is one message of a request. Its role is system, user, assistant or, for one tool's result, tool; one answer of the model is one
+// message.
 type Message struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
 }
 
-// Text joins the text of m, whether it came as a string or as parts.
+// Text returns the text of m, whether it is a string or parts.
 func (m Message) Text() string {
 	var text string
 	if json.Unmarshal(m.Content, &text) == nil {
@@ -77,7 +75,7 @@ func (m Message) Text() string {
 	return b.String()
 }
 
-// kind is what a block of an answer is.
+// kind is the kind of a block.
 type kind int
 
 const (
@@ -89,13 +87,13 @@ const (
 // block is a part of an answer.
 type block struct {
 	kind    kind
-	index   int    // among the blocks of the answer
+	index   int    // in the answer
 	id      string // of a tool call
 	name    string // of the tool
 	content string // text, or the tool's arguments
 }
 
-// endsInTools tells whether the answer calls tools.
+// endsInTools reports whether the answer calls tools.
 func endsInTools(blocks []block) bool {
 	return len(blocks) > 0 && blocks[len(blocks)-1].kind == toolBlock
 }
@@ -106,7 +104,7 @@ type object = map[string]any
 // event is one server-sent event.
 type event struct {
 	name string // "" for none
-	data any    // Raw is sent as it stands
+	data any    // Raw is sent unchanged
 }
 
 // sse writes server-sent events.

@@ -20,7 +20,7 @@ func user(text string) entry      { return entry{"user", text} }
 func assistant(text string) entry { return entry{"assistant", text} }
 func result(text string) entry    { return entry{"tool", text} }
 
-// answer is what a client of an API makes of an answer.
+// answer is the decoded answer of a client of an API.
 type answer struct {
 	Thinking, Text, Name, Args, Finish string
 	Freeform                           bool // the tool got text, not JSON

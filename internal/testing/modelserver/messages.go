@@ -30,7 +30,7 @@ func (messages) decode(body []byte) (call, error) {
 	return c, nil
 }
 
-// partsOf are the results of tools in a message of the user's, a message each, and what else it has.
+// partsOf returns the tool results in a user message, one message each, and its remaining content.
 func partsOf(m Message) (out []Message) {
 	var parts []json.RawMessage
 	if m.Role != "user" || json.Unmarshal(m.Content, &parts) != nil {
@@ -49,7 +49,7 @@ func partsOf(m Message) (out []Message) {
 		}
 	}
 	if len(rest) > 0 {
-		content, _ := json.Marshal(rest) // of decoded JSON
+		content, _ := json.Marshal(rest) // it was decoded from JSON
 		out = append(out, Message{Role: "user", Content: content})
 	}
 	return out
@@ -69,7 +69,7 @@ func messagesWhole(content []any, stop any) object {
 		"stop_reason": stop, "stop_sequence": nil, "usage": messagesUsage()}
 }
 
-// messagesBlock is a block without its content.
+// messagesBlock returns a block without its content.
 func messagesBlock(b block) object {
 	switch b.kind {
 	case thinkingBlock:

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// responses is OpenAI's newer API. Its answers, and the conversation in its
-// requests, are lists of items: reasoning, messages, calls of tools, results.
+// responses is OpenAI's newer API. Its answers, and the conversation in its requests, are lists of items: reasoning, messages, tool calls,
+// results.
 type responses struct{}
 
 func (responses) decode(body []byte) (call, error) {
@@ -37,12 +37,10 @@ func (responses) decode(body []byte) (call, error) {
 	return c, nil
 }
 
-// Signature stands for what lets the provider trust its own thinking when it
-// gets it back.
+// Signature stands for what a provider uses to verify its own thinking when it is sent back.
 const Signature = "c2NyaXB0ZWQ="
 
-// inputMessages are the messages that the items of a request make. Items of the
-// model that follow each other are one answer.
+// inputMessages converts the items of a request into messages. Consecutive items of the model are one answer.
 func inputMessages(input json.RawMessage) ([]Message, error) {
 	var prompt string
 	if json.Unmarshal(input, &prompt) == nil {
@@ -76,7 +74,7 @@ func inputMessages(input json.RawMessage) ([]Message, error) {
 	return out, nil
 }
 
-// response is the object that an answer is, begins and ends with.
+// response returns the object of an answer, as at its beginning and end.
 func (responses) response(c call, status string, output []any) object {
 	r := object{"id": fmt.Sprintf("resp_%d", c.number), "object": "response", "created_at": 1, "model": ModelName, "status": status,
 		"output": output, "error": nil, "incomplete_details": nil, "usage": nil, "parallel_tool_calls": true}
@@ -95,7 +93,7 @@ const (
 
 func itemID(c call, b block) string { return fmt.Sprintf("item_%d_%d", c.number, b.index) }
 
-// item is a block as an item of the answer, empty or with what it has at its end.
+// item returns a block as an item of the answer, empty or complete.
 func item(c call, b block, status string) object {
 	content := ""
 	if status == itemDone {
@@ -148,17 +146,17 @@ func (f responses) stream(c call) stream { return &responseStream{call: c} }
 // responseStream is one streamed response.
 type responseStream struct {
 	call   call
-	number int // of the last event
+	number int // number of the last event
 }
 
-// event is an event, which has its type in its name and in its data.
+// event returns an event, which has its type in its name and in its data.
 func (s *responseStream) event(kind string, data object) event {
 	data["type"], data["sequence_number"] = kind, s.number
 	s.number++
 	return event{kind, data}
 }
 
-// of is an event of a block's item.
+// of returns an event of a block's item.
 func (s *responseStream) of(b block, kind string, data object) event {
 	data["item_id"], data["output_index"] = itemID(s.call, b), b.index
 	switch b.kind {
@@ -186,8 +184,7 @@ func (s *responseStream) open(b block) []event {
 	return events
 }
 
-// subject is what the events of a block's pieces are called after, and the name
-// of its whole content in their last one.
+// subject returns the prefix of the names of a block's events, and the name of its complete content in their last one.
 func (s *responseStream) subject(b block) (kind, content string) {
 	switch {
 	case b.kind == thinkingBlock:

@@ -1,6 +1,6 @@
-// Package modelserver is a scripted language model on loopback, so that tests run
-// the real droid without a login and without a network. It speaks the
-// APIs that droid knows for a custom model (see Provider), and plays one script in each.
+// Package modelserver is a scripted language model on loopback, so that tests can run the real droid without a login and without a network.
+// Its main type is Server, with one script of Steps for each prompt; the e2e tests and the adapter's benchmarks use it. It implements the
+// APIs that droid knows for a custom model (see Provider).
 package modelserver
 
 import (
@@ -17,8 +17,7 @@ import (
 	"time"
 )
 
-// Server is a model that answers by script. All methods may be called from any
-// goroutine.
+// Server is a model with scripted answers. All methods may be called from any goroutine.
 type Server struct {
 	listener net.Listener
 	http     *http.Server
@@ -32,15 +31,14 @@ type Server struct {
 	changed  chan struct{} // closed and replaced at each request
 }
 
-// script is what the model answers to a prompt, step by step.
+// script has the model's answers to a prompt, step by step.
 type script struct {
 	prompt string
 	steps  []Step
-	used   []int // calls that each step answered
+	used   []int // number of calls that each step answered
 }
 
-// next takes the step after this many answers of the model. Steps that are used
-// up do not count. It returns len(steps) when there is none left.
+// next returns the index of the step after this many answers of the model, not counting used up steps, or len(steps) if there is none left.
 func (s *script) next(answers int) int {
 	for i, step := range s.steps {
 		if step.Times > 0 && s.used[i] >= step.Times {
@@ -58,13 +56,13 @@ func (s *script) next(answers int) int {
 // Request is one call that the server received.
 type Request struct {
 	Time     time.Time
-	Prompt   string // key of the script that answered, "" when none did
-	Step     int    // of that script
-	Side     bool   // one of droid's own calls (a title), not the conversation's
+	Prompt   string // prompt of the script that answered, "" if none did
+	Step     int    // index in that script
+	Side     bool   // one of droid's auxiliary calls (a title)
 	Messages []Message
 	Tools    []string // names offered to the model
 	Body     json.RawMessage
-	Ended    <-chan struct{} `json:"-"` // closed when the answer has ended, or the client went away
+	Ended    <-chan struct{} `json:"-"` // closed when the answer has ended, or the client has disconnected
 }
 
 // Start listens on a free loopback port.
@@ -78,11 +76,11 @@ func Start() (*Server, error) {
 	mux.HandleFunc("POST "+version+"/chat/completions", s.serve(chatCompletions{}))
 	mux.HandleFunc("POST "+version+"/responses", s.serve(responses{}))
 	mux.HandleFunc("POST "+version+"/messages", s.serve(messages{}))
-	mux.HandleFunc("POST "+version+version+"/messages", s.serve(messages{})) // droid puts the version behind the base URL
+	mux.HandleFunc("POST "+version+version+"/messages", s.serve(messages{})) // droid appends the version to the base URL
 	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		defer close(s.served)
-		_ = s.http.Serve(l) // ends with Close
+		_ = s.http.Serve(l) // until Close
 	}()
 	return s, nil
 }
@@ -95,29 +93,27 @@ func (s *Server) Close() error {
 	return err
 }
 
-// URL is the base of the APIs, with their version.
+// URL returns the base URL of the APIs, with their version.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + version }
 
-// On makes the model answer conversations whose last user message contains
-// prompt, not counting the <system-reminder> blocks that droid adds. The first
-// step answers the message, each further step one round of tool results. After
-// the last step the model says "done". A later script with a prompt that also
-// fits wins over an earlier one.
+// On sets the model's answers to conversations whose last user message contains prompt, not counting droid's <system-reminder> blocks. The
+// first step answers the message, each further step one round of tool results. After the last step the model answers "done". A later
+// matching script overrides an earlier one.
 func (s *Server) On(prompt string, steps ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.scripts = append(s.scripts, &script{prompt, steps, make([]int, len(steps))})
 }
 
-// Elsewhere says that the directory here has another name where droid runs: the model's
-// text and calls name it so, and what the model is told is kept with its name here.
+// Elsewhere says that a directory here has another name where droid runs: the model's text and calls use that name, and messages to the
+// model are recorded with the name here.
 func (s *Server) Elsewhere(here, there string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.places = append(s.places, [2]string{here, there})
 }
 
-// named puts the names of the other side (see Elsewhere) in the place of those of this.
+// named replaces the names of the other side (see Elsewhere) by those of this side.
 func (s *Server) named(text string, side int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,15 +123,14 @@ func (s *Server) named(text string, side int) string {
 	return text
 }
 
-// Requests returns what the server received so far.
+// Requests returns the requests received so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request(nil), s.requests...)
 }
 
-// Await waits for a request that ok accepts, the ones already received
-// included.
+// Await waits for a request that ok accepts, including those already received.
 func (s *Server) Await(ctx context.Context, ok func(Request) bool) (Request, error) {
 	for seen := 0; ; {
 		s.mu.Lock()
@@ -161,7 +156,7 @@ func (s *Server) serve(f format) http.HandlerFunc {
 		defer s.calls.Done()
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // droid went away
+			return // droid has disconnected
 		}
 		body = []byte(s.named(string(body), 0))
 		c, err := f.decode(body)
@@ -175,12 +170,12 @@ func (s *Server) serve(f format) http.HandlerFunc {
 		req.Body, req.Ended = body, ended
 		c.number = s.record(req)
 		if err := step.play(r.Context(), w, f, c, func(text string) string { return s.named(text, 1) }); err != nil && !errors.Is(err, context.Canceled) {
-			panic(http.ErrAbortHandler) // a broken stream: net/http resets the connection without a word
+			panic(http.ErrAbortHandler) // a broken stream: net/http resets the connection
 		}
 	}
 }
 
-// record keeps a request and returns its number, from 1.
+// record records a request and returns its number, from 1.
 func (s *Server) record(r Request) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,15 +185,14 @@ func (s *Server) record(r Request) int {
 	return len(s.requests)
 }
 
-// choose finds the step that answers a call: the script by the last user message
-// that fits one, the step by the model's answers after it. A failed call that
-// droid repeats thus gets the same step again, unless Step.Times says otherwise.
+// choose returns the step that answers a call: the script by the last user message that matches one, the step by the model's answers after
+// it. A failed call that droid repeats thus gets the same step again, unless Step.Times says otherwise.
 func (s *Server) choose(c call) (Request, Step) {
 	req := Request{Time: time.Now(), Messages: c.messages}
 	for _, t := range c.tools {
 		req.Tools = append(req.Tools, t.name)
 	}
-	if len(req.Tools) == 0 { // only the agent itself offers tools; 0.99 to 0.225 ask for a title without any
+	if len(req.Tools) == 0 { // only the agent itself offers tools; 0.99 to 0.225 request a title without any
 		req.Side = true
 		return req, Step{Text: "A scripted title"}
 	}
@@ -213,11 +207,10 @@ func (s *Server) choose(c call) (Request, Step) {
 	return req, steps.steps[index]
 }
 
-// reminder is what droid 0.99 adds inside the user's message; newer droids send
-// it as a message of its own.
+// reminder matches what droid 0.99 adds to the user's message; newer droids send it as a separate message.
 var reminder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`) })
 
-// match returns the script for messages and the number of its step.
+// match returns the script for messages and the index of its step.
 func (s *Server) match(messages []Message) (*script, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

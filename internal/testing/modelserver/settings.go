@@ -9,37 +9,34 @@ import (
 	"path/filepath"
 )
 
-// ModelName is the model that the settings name to droid; droid calls it
-// ModelID.
+// ModelName is the model's name in the settings; droid uses ModelID.
 const (
 	ModelName = "scripted-1"
 	ModelID   = "custom:Scripted-0"
 )
 
-// Provider is droid's word for the API of a custom model (0.99 to 0.225).
+// Provider is droid's name for the API of a custom model (0.99 to 0.225).
 type Provider string
 
-// The APIs that droid has for a custom model.
+// The APIs of custom models in droid.
 const (
 	ChatCompletions Provider = "generic-chat-completion-api" // POST {base}/chat/completions
 	Responses       Provider = "openai"                      // POST {base}/responses
 	Messages        Provider = "anthropic"                   // POST {base}/v1/messages
 )
 
-// Model is a custom model of droid's settings. droid chooses the tools that it
-// offers by it: ApplyPatch, in place of Create and Edit, is for every model of
-// Responses in 0.99, and for names like gpt-5 in 0.225.
+// Model is a custom model in droid's settings. droid chooses its tools by the model: ApplyPatch, instead of Create and Edit, is for every
+// model of Responses in 0.99, and for names like gpt-5 in 0.225.
 type Model struct {
 	URL      string   // Server.URL or RefusedURL
 	Name     string   // "" for ModelName
 	Provider Provider // "" for ChatCompletions
 }
 
-// version ends the URL of a server.
+// version is the last element of a server's URL.
 const version = "/v1"
 
-// WriteSettings makes the droids of this HOME use the model at the base URL url for
-// every session without being told: the default is in sessionDefaultSettings.model of
+// WriteSettings makes the droids of this HOME use the model at a base URL by default: in sessionDefaultSettings.model of
 // .factory/settings.json (0.99 to 0.225).
 func WriteSettings(home, url string) error { return WriteSettingsFor(home, Model{URL: url}) }
 
@@ -66,8 +63,7 @@ func WriteSettingsFor(home string, m Model) error {
 	return nil
 }
 
-// RefusedURL is the base URL of a model that refuses connections: a loopback
-// port that was free a moment ago.
+// RefusedURL returns the base URL of a model that refuses connections: a loopback port that was just free.
 func RefusedURL() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

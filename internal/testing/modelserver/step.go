@@ -11,50 +11,44 @@ import (
 	"time"
 )
 
-// Step is one answer of the model: thinking, then text, then tool calls. A
-// Status makes it fail instead.
+// Step is one answer of the model: thinking, then text, then tool calls. With a Status it is an error.
 type Step struct {
 	Thinking string
 	Text     string
 	Tools    []ToolCall
 
-	// Delay comes before each piece (a word of text or thinking, a tenth of a
-	// tool's arguments).
+	// Delay precedes each piece (a word of text or thinking, a tenth of a tool's arguments).
 	Delay time.Duration
 
-	// Hang makes the model say nothing more after its pieces until the client
-	// goes away.
+	// Hang keeps the connection open without further output after the pieces, until the client disconnects.
 	Hang bool
 	// Break cuts the connection after the pieces.
 	Break bool
 
-	// Status, when not 0, answers with this HTTP status and Body, or with an
-	// error object of the API's form when Body is empty.
+	// Status, if not 0, answers with this HTTP status and Body, or with an error object in the API's format if Body is empty.
 	Status int
 	Body   string
 
-	// Times, when not 0, is how many calls the step answers before the next step
-	// takes its place: a step that fails once is repeated as the next one.
+	// Times, if not 0, is how many calls the step answers before the next step replaces it: so a call that fails once can succeed when
+	// repeated.
 	Times int
 }
 
-// ToolCall is one call of a tool. An empty ID gets one that no other call has:
-// where an id repeats, droid keeps the result from a model of the provider
-// Responses (0.99 to 0.225).
+// ToolCall is one tool call. An empty ID is replaced by a unique one: if an ID is repeated, droid withholds the result from a model of the
+// provider Responses (0.99 to 0.225).
 type ToolCall struct {
 	ID   string
 	Name string
 	Args any
 }
 
-// Raw are arguments that are sent as they stand: those of a tool that takes
-// text, like ApplyPatch (0.225).
+// Raw are arguments that are sent unchanged: those of a tool that accepts text, like ApplyPatch (0.225).
 type Raw string
 
-// errBroken makes the server cut the connection.
+// errBroken makes the server reset the connection.
 var errBroken = errors.New("the script breaks the stream")
 
-// play writes the step as the answer of one call, with what named makes of its texts.
+// play writes the step as the answer of one call; named converts its texts.
 func (p Step) play(ctx context.Context, w http.ResponseWriter, f format, c call, named func(string) string) error {
 	if p.Status != 0 {
 		return p.fail(w, f)
@@ -93,7 +87,7 @@ func (p Step) play(ctx context.Context, w http.ResponseWriter, f format, c call,
 	return out.send(s.finish(blocks))
 }
 
-// say streams one block, without its end when the answer is cut there.
+// say streams one block, without its end if cut is set.
 func (p Step) say(ctx context.Context, out sse, s stream, b block, cut bool) error {
 	if err := out.send(s.open(b)); err != nil {
 		return err
@@ -127,7 +121,7 @@ func (p Step) fail(w http.ResponseWriter, f format) error {
 	return err
 }
 
-// blocks are the parts of the answer to the call of this number, in order.
+// blocks returns the parts of the answer to the call of this number, in order.
 func (p Step) blocks(number int) ([]block, error) {
 	var out []block
 	add := func(b block) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// author is who has made an edit.
+// author is who made an edit.
 type author int
 
 const (
@@ -20,39 +20,39 @@ type buffer struct {
 	crlf    bool // the file has \r\n
 	bom     bool // the file begins with a byte order mark
 	exists  bool // the file is on the disk, as far as the editor knows
-	deleted bool // it was, and is no more
-	version int  // counts the edits
-	saved   int  // the version that is on the disk
+	deleted bool // it was, and is no longer
+	version int  // number of edits
+	saved   int  // the version on the disk
 
 	log    []op      // all edits, in order
-	read   *snapshot // what the agent has read last
-	review *review   // nil: the agent has changed nothing
+	read   *snapshot // what the agent read last
+	review *review   // nil if the agent has changed nothing
 
-	turn   chan struct{} // has a token while nobody saves
+	turn   chan struct{} // has a token if no save is running
 	saving bool
-	saves  int   // how often it was saved
-	seen   state // of the file, as it was noticed last
-	loaded state // of the file, as it was opened, reloaded or saved last
-	loads  int   // reloads begun; a new one ends the one before
+	saves  int   // number of saves
+	seen   state // of the file, when last checked
+	loaded state // of the file, when it was opened, reloaded or saved
+	loads  int   // number of reloads begun; a new one cancels the previous one
 }
 
-// snapshot is a text that a buffer had.
+// snapshot is a former text of a buffer.
 type snapshot struct {
 	text string
-	at   int // how many edits there were
+	at   int // number of edits at that time
 }
 
-// review is what the list of changes has of a file.
+// review is a file's entry in the list of changes.
 type review struct {
 	base    string // the text without the agent's edits
 	created bool   // by the agent
 	mixed   bool   // the user has edited it since
 }
 
-// op is a place of a text that was replaced.
+// op is a replaced range of a text.
 type op struct{ start, old, new int }
 
-// edit replaces a part of a text.
+// edit replaces a range of a text.
 type edit struct {
 	start, end int
 	text       string
@@ -62,7 +62,7 @@ func (b *buffer) dirty() bool { return b.version != b.saved }
 
 func (b *buffer) snapshot() snapshot { return snapshot{b.text, len(b.log)} }
 
-// difference are the edits that make new of old, whole lines each.
+// difference returns the edits of whole lines that turn old into new.
 func difference(old, new string) []edit {
 	if old == new {
 		return nil
@@ -83,16 +83,15 @@ func difference(old, new string) []edit {
 	return edits
 }
 
-// anchored moves edits of a snapshot to where their places are in the buffer now. The
-// start of an edit stays with the character behind it, the end with the one before it.
-// Where these characters have gone, both are behind the text that came in their place.
+// anchored moves edits of a snapshot to their current positions in the buffer. The start of an edit stays with the character after it, the
+// end with the one before it. If these characters were removed, both are after the text that replaced them.
 func (b *buffer) anchored(s snapshot, edits []edit) []edit {
 	var moved []edit
 	for _, e := range edits {
 		for _, o := range b.log[s.at:] {
 			e.start, e.end = o.move(e.start, true), o.move(e.end, false)
 		}
-		if e.start > e.end { // text was added right where nothing was to be replaced
+		if e.start > e.end { // text was inserted exactly where nothing was to be replaced
 			e.start, e.end = e.end, e.start
 		}
 		moved = append(moved, e)
@@ -110,8 +109,7 @@ func (b *buffer) anchored(s snapshot, edits []edit) []edit {
 	return joined
 }
 
-// move is where a place is after o. The place stays with the character behind it, or with
-// the one before it.
+// move returns a position after o. It stays with the character after it, or with the one before it.
 func (o op) move(place int, behind bool) int {
 	with := place // the character
 	if !behind {
@@ -126,7 +124,7 @@ func (o op) move(place int, behind bool) int {
 	return place + o.new - o.old
 }
 
-// apply makes edits of the text as it is now. They are in order and do not overlap.
+// apply applies edits of the current text. They must be ordered and must not overlap.
 func (b *buffer) apply(edits []edit, by author) {
 	before := b.text
 	var text strings.Builder
@@ -140,7 +138,7 @@ func (b *buffer) apply(edits []edit, by author) {
 	if len(edits) == 0 {
 		return
 	}
-	for i := len(edits) - 1; i >= 0; i-- { // from behind, so that no edit moves another
+	for i := len(edits) - 1; i >= 0; i-- { // from the end, so that no edit moves another
 		e := edits[i]
 		b.log = append(b.log, op{e.start, e.end - e.start, len(e.text)})
 	}
@@ -152,7 +150,7 @@ func (b *buffer) apply(edits []edit, by author) {
 	}
 }
 
-// reviewed begins to note what the agent changes.
+// reviewed starts the record of the agent's changes.
 func (b *buffer) reviewed() {
 	if b.review == nil {
 		b.review = &review{base: b.text, created: !b.exists && !b.deleted}

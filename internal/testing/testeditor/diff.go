@@ -6,15 +6,15 @@ import (
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// span are the lines from one to another, the last not among them.
+// span is a range of lines, excluding the last.
 type span struct{ from, to int }
 
 func (s span) size() int { return s.to - s.from }
 
-// hunk says that some lines stand where others stood.
+// hunk replaces a range of lines by another.
 type hunk struct{ old, new span }
 
-// splitLines are the lines of a text, with their ends.
+// splitLines returns the lines of a text, with their ends.
 func splitLines(text string) []string {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {
@@ -23,8 +23,8 @@ func splitLines(text string) []string {
 	return lines
 }
 
-// compare are the hunks that make b of a, in order. Between two there is at least one
-// line that both have. The comparison is the one of the Go tools, which bounds its work.
+// compare returns the hunks that turn a into b, in order, separated by at least one common line. It uses the algorithm of the Go tools,
+// which bounds its work.
 func compare(a, b []string) (hunks []hunk) {
 	for _, d := range lcs.DiffLines(a, b) {
 		hunks = append(hunks, hunk{span{d.Start, d.End}, span{d.ReplStart, d.ReplEnd}})
@@ -32,8 +32,7 @@ func compare(a, b []string) (hunks []hunk) {
 	return hunks
 }
 
-// rebase makes the changes that lead from before to after in base as well, except those
-// that touch lines in which before differs from base.
+// rebase applies the changes from before to after to base as well, except those that touch lines in which before differs from base.
 func rebase(base, before, after string) string {
 	baseLines, beforeLines, afterLines := splitLines(base), splitLines(before), splitLines(after)
 	agents, users := compare(baseLines, beforeLines), compare(beforeLines, afterLines)
@@ -54,9 +53,8 @@ func rebase(base, before, after string) string {
 	return strings.Join(baseLines, "")
 }
 
-// touch tells whether a change of the user's lines is one of the agent's lines, too.
-// Lines added right before or behind the agent's are the user's own; where the agent has
-// removed lines, each change beside the place is in touch with it.
+// touch reports whether a change in the user's lines overlaps the agent's lines. Lines inserted directly before or after the agent's are
+// the user's; where the agent has removed lines, each adjacent change overlaps.
 func touch(agent, user span) bool {
 	if agent.size() == 0 {
 		return user.from <= agent.from && agent.from <= user.to

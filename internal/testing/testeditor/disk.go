@@ -11,22 +11,22 @@ import (
 	"unicode/utf8"
 )
 
-// smallFile is the size in bytes up to which a change of a file is noticed by its
-// content, too: two writes may come so fast that the file's time is the same.
+// smallFile is the size in bytes up to which a change of a file is also detected by its content: two writes may be so close together that
+// the file's time is the same.
 const smallFile = 64 << 10
 
-// byteOrderMark is how a file in UTF-8 may begin.
+// byteOrderMark may be the beginning of a UTF-8 file.
 const byteOrderMark = "\ufeff"
 
-// state is what can be noticed of a file without reading a large one.
+// state is what can be observed of a file without reading a large one.
 type state struct {
-	info    fs.FileInfo // nil: there is no file
+	info    fs.FileInfo // nil if there is no file
 	content string      // of a small file
-	looks   int         // the number of looks at the file since
+	looks   int         // number of checks of the file since
 }
 
-// settled is the number of looks after which a file that changes has another time: they take longer than a step of the
-// clock by which the system dates files.
+// settled is the number of checks after which a changed file has another time: they take longer than a tick of the clock with which the
+// system dates files.
 const settled = 500
 
 func (s state) same(as state) bool {
@@ -40,13 +40,13 @@ func sameInfo(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// unchanged reports whether a file is as it was by its time, size and mode.
+// unchanged reports whether a file's time, size and mode are the same.
 func (s state) unchanged(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && s.info != nil && sameInfo(s.info, info) && s.info.Mode() == info.Mode()
 }
 
-// probe looks at a file. What cannot be read counts as absent.
+// probe returns the state of a file. An unreadable file counts as absent.
 func probe(path string) state {
 	file, err := os.Open(path)
 	if err != nil {
@@ -88,13 +88,13 @@ func load(path string) ([]byte, state, error) {
 	return content, stateOf(info, content), nil
 }
 
-// loaded is a file's content as a buffer has it.
+// loaded is a file's content as held in a buffer.
 type loaded struct {
 	text      string
 	crlf, bom bool
 }
 
-// decode makes text of a file's content. The first end of a line says which the file has.
+// decode converts a file's content to text. The first line end determines the kind of line ends.
 func decode(content []byte) (loaded, error) {
 	if !utf8.Valid(content) {
 		return loaded{}, errors.New("the file is not in UTF-8")
@@ -104,12 +104,12 @@ func decode(content []byte) (loaded, error) {
 	return loaded{normalized(text), first > 0 && text[first-1] == '\r', bom}, nil
 }
 
-// normalized has \n for each end of a line.
+// normalized returns text with \n as all line ends.
 func normalized(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 }
 
-// encode is decode's way back.
+// encode is the inverse of decode.
 func encode(l loaded) []byte {
 	text := l.text
 	if l.crlf {
@@ -121,8 +121,7 @@ func encode(l loaded) []byte {
 	return []byte(text)
 }
 
-// store writes a file whole, in place of the one before. It follows symbolic links, keeps
-// the mode bits and makes directories that are missing. A read-only file is an error.
+// store replaces a file. It follows symbolic links, keeps the mode bits and creates missing directories. A read-only file is an error.
 func store(path string, content []byte) (state, error) {
 	target, err := resolve(path)
 	if err != nil {
@@ -145,7 +144,7 @@ func store(path string, content []byte) (state, error) {
 	return replace(target, content, mode)
 }
 
-// replace writes a file beside the target and renames it.
+// replace writes a file in the target's directory and renames it.
 func replace(target string, content []byte, mode fs.FileMode) (_ state, err error) {
 	file, err := os.CreateTemp(filepath.Dir(target), ".testeditor-*")
 	if err != nil {

@@ -10,54 +10,50 @@ import (
 	"time"
 )
 
-// The methods as Options' functions get them.
+// The methods as passed to Options' functions.
 const (
 	ReadMethod  = "fs/read_text_file"
 	WriteMethod = "fs/write_text_file"
 )
 
-// Options say how an editor behaves. All functions may be nil and may be called from
-// several goroutines at once; none is called with a lock held.
+// Options configure an editor. All functions may be nil and may be called concurrently; none is called with a lock held.
 type Options struct {
-	// Root is the project's directory, absolute. Other paths are refused with a
-	// *NotFoundError. What a link in it points to does not matter.
+	// Root is the project's directory, absolute. Other paths are refused with a *NotFoundError. The targets of links in it are not checked.
 	Root string
-	// Poll is how often the editor looks at its files on the disk; 0 is every 5 ms.
+	// Poll is how often the editor checks its files on the disk; 0 means every 20 ms.
 	Poll time.Duration
 	// Delay is the time from when a change of a file on the disk is noticed until the editor reads it.
 	Delay func() time.Duration
-	// Load is the time from when the editor has read a file, to open or to reload it,
-	// until the text is in the buffer. What the buffer became in between is overwritten.
+	// Load is the time from when the editor has read a file, to open or to reload it, until the text is in the buffer. Changes of the
+	// buffer during that time are overwritten.
 	Load func() time.Duration
-	// Format makes the text to save, on each save.
+	// Format returns the text to save, on each save.
 	Format func(path, text string) string
 	// Slow is the time from a request until the editor begins with it.
 	Slow func(method, path string) time.Duration
-	// Late is the time from when the editor has done what a request wants until its answer.
+	// Late is the time from when the editor has executed a request until its answer.
 	Late func(method, path string) time.Duration
-	// Fail is an error that a request is answered with, instead of being done.
+	// Fail returns the error with which a request is answered instead of being executed.
 	Fail func(method, path string) error
-	// MindsTimes has the editor compare the time of an open file with the one that it knows
-	// (when it opened, reloaded or saved the file) before each request, and ask the user
-	// where they differ. Nobody answers: the request gets ErrAsks. Emacs does that.
-	MindsTimes bool
-	// Beside has the agent's writes go to the disk as they are, and not into the buffer.
-	Beside bool
+	// ChecksTimes makes the editor compare the time of an open file with the known one (from opening, reloading or saving it) before each
+	// request, and ask the user if they differ. Nobody answers: the request gets ErrAsks. Emacs does that.
+	ChecksTimes bool
+	// BypassBuffer makes the agent's writes go directly to the disk, and not into the buffer.
+	BypassBuffer bool
 }
 
-// NotFoundError is the answer to a request for a file that does not exist, or is not in
-// the project.
+// NotFoundError is the answer to a request for a file that does not exist, or is not in the project.
 type NotFoundError struct{ Path string }
 
 func (e *NotFoundError) Error() string { return "Resource not found: " + e.Path }
 
-// ErrClosed is the answer of an editor that is closed.
+// ErrClosed is the answer of a closed editor.
 var ErrClosed = errors.New("the editor is closed")
 
-// ErrAsks is the answer of an editor that asks the user whether it is to reload the file.
+// ErrAsks is the answer of an editor that asks the user whether to reload the file.
 var ErrAsks = errors.New("the file has changed on the disk; the user is asked")
 
-// Editor has the files of a project in buffers. Its methods may be called at once.
+// Editor holds the files of a project in buffers. Its methods may be called concurrently.
 type Editor struct {
 	o       Options
 	ctx     context.Context
@@ -85,8 +81,8 @@ func New(o Options) *Editor {
 	return e
 }
 
-// Close ends the editor and waits for its goroutines. Requests that wait get ErrClosed;
-// a file that is being saved is saved. Buffers can still be looked at.
+// Close ends the editor and waits for its goroutines. Pending requests get ErrClosed; a running save is completed. Buffers can still be
+// read.
 func (e *Editor) Close() {
 	e.mu.Lock()
 	e.closed = true
@@ -95,7 +91,7 @@ func (e *Editor) Close() {
 	e.workers.Wait()
 }
 
-// spawn runs f beside, unless the editor is closed.
+// spawn runs f in a goroutine, unless the editor is closed.
 func (e *Editor) spawn(f func()) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -106,7 +102,7 @@ func (e *Editor) spawn(f func()) bool {
 	return true
 }
 
-// wait lets time pass. It is false when the editor is closed before.
+// wait waits for d. It returns false if the editor is closed before.
 func (e *Editor) wait(d time.Duration) bool {
 	if d <= 0 {
 		return e.ctx.Err() == nil
@@ -128,7 +124,7 @@ func after(f func() time.Duration) time.Duration {
 	return f()
 }
 
-// inside is the name of a file of the project.
+// inside returns the name of a file in the project.
 func (e *Editor) inside(path string) (string, error) {
 	name, err := filepath.Rel(e.o.Root, path)
 	if err != nil || !filepath.IsAbs(path) || name == ".." || strings.HasPrefix(name, ".."+string(filepath.Separator)) {
@@ -137,8 +133,8 @@ func (e *Editor) inside(path string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
-// open finds the buffer of a file, or opens it. A file that does not exist is an error,
-// or an empty buffer if it is to be created.
+// open returns the buffer of a file, opening it if needed. A file that does not exist is an error, or an empty buffer if it is to be
+// created.
 func (e *Editor) open(path string, create bool) (*buffer, error) {
 	path, err := e.inside(path)
 	if err != nil {
@@ -195,7 +191,7 @@ func (e *Editor) load(path string, f *file, create bool) (*buffer, error) {
 	return f.buffer, nil
 }
 
-// buffer is the buffer of a file, or nil. The mutex is held.
+// buffer returns the buffer of a file, or nil. The caller holds the mutex.
 func (e *Editor) buffer(path string) *buffer {
 	if f := e.files[filepath.Clean(path)]; f != nil {
 		return f.buffer
@@ -203,7 +199,7 @@ func (e *Editor) buffer(path string) *buffer {
 	return nil
 }
 
-// change makes the difference between a snapshot and a text in the buffer.
+// change applies the difference between a snapshot and a text to the buffer.
 func (e *Editor) change(b *buffer, from snapshot, text string, by author) {
 	edits := difference(from.text, text)
 	e.mu.Lock()
@@ -225,7 +221,7 @@ func (e *Editor) save(b *buffer, by author) error {
 	return e.write(b)
 }
 
-// write writes the buffer to the disk. Who comes later waits.
+// write writes the buffer to the disk. Concurrent writes wait for each other.
 func (e *Editor) write(b *buffer) error {
 	select {
 	case <-b.turn:

@@ -5,21 +5,20 @@ import (
 	"os"
 )
 
-// answer is what a request gets.
+// answer is the answer to a request.
 type answer struct {
 	text string
 	err  error
 }
 
-// ReadTextFile is fs/read_text_file: the text of the buffer with unsaved changes, and
-// what the next writes of the file are compared with. A file that does not exist is a
-// *NotFoundError. When the context ends, so does the wait; the editor, which is not told,
-// still does its work.
+// ReadTextFile is fs/read_text_file: it returns the text of the buffer with unsaved changes, and remembers it for the comparison with the
+// next write. A file that does not exist is a *NotFoundError. When the context ends, so does the wait; the editor is not notified and
+// completes the request.
 func (e *Editor) ReadTextFile(ctx context.Context, path string) (string, error) {
 	return e.request(ctx, ReadMethod, path, func() (string, error) {
 		b, err := e.open(path, false)
 		if err == nil {
-			err = e.minds(b)
+			err = e.checkTime(b)
 		}
 		if err != nil {
 			return "", err
@@ -32,17 +31,16 @@ func (e *Editor) ReadTextFile(ctx context.Context, path string) (string, error) 
 	})
 }
 
-// WriteTextFile is fs/write_text_file: it makes the difference between what was read last
-// (the buffer, if nothing was) and the text in the buffer, as the agent's edit, and saves
-// it, formatted. Where the save fails, the edit stays in the buffer. For the context see
+// WriteTextFile is fs/write_text_file: it applies the difference between what was read last (the buffer, if nothing was) and the text to
+// the buffer, as the agent's edit, and saves it, formatted. If the save fails, the edit stays in the buffer. For the context see
 // ReadTextFile.
 func (e *Editor) WriteTextFile(ctx context.Context, path, text string) error {
 	_, err := e.request(ctx, WriteMethod, path, func() (string, error) {
 		b, err := e.open(path, true)
 		if err == nil {
-			err = e.minds(b)
+			err = e.checkTime(b)
 		}
-		if err == nil && e.o.Beside {
+		if err == nil && e.o.BypassBuffer {
 			_, err = store(b.path, []byte(text))
 			return "", err
 		}
@@ -61,9 +59,9 @@ func (e *Editor) WriteTextFile(ctx context.Context, path, text string) error {
 	return err
 }
 
-// minds asks the user when a file has another time than the editor knows.
-func (e *Editor) minds(b *buffer) error {
-	if !e.o.MindsTimes {
+// checkTime asks the user if a file has a time other than the editor knows.
+func (e *Editor) checkTime(b *buffer) error {
+	if !e.o.ChecksTimes {
 		return nil
 	}
 	now, err := os.Stat(b.path)
@@ -77,7 +75,7 @@ func (e *Editor) minds(b *buffer) error {
 	return ErrAsks
 }
 
-// request does the work of a request beside, so that it goes on without the caller.
+// request executes a request in a goroutine, so that it continues without the caller.
 func (e *Editor) request(ctx context.Context, method, path string, work func() (string, error)) (string, error) {
 	done := make(chan answer, 1)
 	if !e.spawn(func() {

@@ -40,7 +40,7 @@ func careful(d *harness, passes time.Duration) {
 	d.edit("f", newText)
 }
 
-// outcome is what an order leads to, long after it.
+// outcome is the result of an order, long after it.
 type outcome struct {
 	twice      bool // the edit
 	reviewable bool
@@ -66,7 +66,7 @@ func follow(t *testing.T, o Options, passes time.Duration, how order) (got outco
 	return got
 }
 
-// delays are watchers: at once, soon, late, and with delays of their own each time.
+// delays are watchers: immediate, soon, late, and with random delays.
 func delays() map[string]func() time.Duration {
 	all := map[string]func() time.Duration{"random": func() time.Duration { return rand.N(1500 * time.Millisecond) }}
 	for _, ms := range []int{0, 30, 250, 1500} {

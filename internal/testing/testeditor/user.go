@@ -11,8 +11,8 @@ func (e *Editor) Open(path string) error {
 	return err
 }
 
-// Type changes the text of a file, which it opens if it is not, and saves nothing. The
-// change gets the text and returns another, with \n as the ends of its lines.
+// Type changes the text of a file, which it opens if needed, without saving. change gets the text and returns the new one, with \n as
+// line ends.
 func (e *Editor) Type(path string, change func(text string) string) error {
 	b, err := e.open(path, false)
 	if err != nil {
@@ -36,7 +36,7 @@ func (e *Editor) Save(path string) error {
 	return e.save(b, user)
 }
 
-// Buffer is the text of a file as the user sees it, if it is open.
+// Buffer returns the text of a file as the user sees it, if it is open.
 func (e *Editor) Buffer(path string) (text string, open bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -46,14 +46,14 @@ func (e *Editor) Buffer(path string) (text string, open bool) {
 	return "", false
 }
 
-// Asked is how often the user was asked whether a file is to be reloaded.
+// Asked returns how often the user was asked whether to reload a file.
 func (e *Editor) Asked() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.asked
 }
 
-// Dirty tells whether a file has unsaved changes.
+// Dirty reports whether a file has unsaved changes.
 func (e *Editor) Dirty(path string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -61,7 +61,7 @@ func (e *Editor) Dirty(path string) bool {
 	return b != nil && b.dirty()
 }
 
-// Deleted tells whether the editor has noticed that an open file is gone from the disk.
+// Deleted reports whether the editor has noticed that an open file was removed from the disk.
 func (e *Editor) Deleted(path string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -69,9 +69,8 @@ func (e *Editor) Deleted(path string) bool {
 	return b != nil && b.deleted
 }
 
-// Review is what the list of changes shows of a file: the text without the agent's edits,
-// the text of the buffer, and whether the list has the file at all. Edits of the user are
-// in both texts, unless they are in lines that the agent has changed.
+// Review returns what the list of changes shows for a file: the text without the agent's edits, the text of the buffer, and whether the
+// file is listed. Edits of the user are in both texts, unless they are in lines that the agent has changed.
 func (e *Editor) Review(path string) (base, now string, listed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -82,7 +81,7 @@ func (e *Editor) Review(path string) (base, now string, listed bool) {
 	return b.review.base, b.text, true
 }
 
-// Listed are the files in the list of changes, sorted.
+// Listed returns the files in the list of changes, sorted.
 func (e *Editor) Listed() (paths []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -95,12 +94,12 @@ func (e *Editor) Listed() (paths []string) {
 	return paths
 }
 
-// listed tells whether the list of changes has the file.
+// listed reports whether the list of changes has the file.
 func (b *buffer) listed() bool {
 	return b.review != nil && (b.review.created || b.review.base != b.text)
 }
 
-// Keep takes a file from the list of changes and changes nothing else.
+// Keep removes a file from the list of changes and changes nothing else.
 func (e *Editor) Keep(path string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -109,9 +108,8 @@ func (e *Editor) Keep(path string) {
 	}
 }
 
-// Reject takes the agent's edits of a file back, saves it and takes it from the list. A
-// file that the agent has created is closed and deleted, unless the user has edited it:
-// then it stays as it is.
+// Reject reverts the agent's edits of a file, saves it and removes it from the list. A file created by the agent is closed and deleted,
+// unless the user has edited it: then it is unchanged.
 func (e *Editor) Reject(path string) error {
 	e.mu.Lock()
 	b := e.buffer(path)

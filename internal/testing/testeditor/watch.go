@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// poll is how often the editor looks at the files on the disk, if Options do not say.
+// poll is how often the editor checks the files on the disk by default.
 const poll = 20 * time.Millisecond
 
-// watch notices what changes on the disk, until the editor is closed.
+// watch detects changes on the disk, until the editor is closed.
 func (e *Editor) watch() {
 	tick := time.NewTicker(cmp.Or(e.o.Poll, poll))
 	defer tick.Stop()
@@ -24,7 +24,7 @@ func (e *Editor) watch() {
 	}
 }
 
-// look compares all open files with what was seen of them last.
+// look compares all open files with their last seen state.
 func (e *Editor) look() {
 	type before struct {
 		saves int
@@ -60,8 +60,7 @@ func (e *Editor) look() {
 	}
 }
 
-// reload takes the text on the disk into the buffer, unless this has unsaved changes. It
-// ends the reload before, if that has not landed yet.
+// reload loads the text on the disk into the buffer, unless it has unsaved changes. It cancels the previous reload if that is not complete.
 func (e *Editor) reload(b *buffer) {
 	content, seen, err := load(b.path)
 	e.mu.Lock()

@@ -169,7 +169,7 @@ func TestChangedWhileOpened(t *testing.T) {
 
 // TestMindsTimes: an editor that minds times asks when it finds another than it knows.
 func TestMindsTimes(t *testing.T) {
-	inBubble(t, Options{Delay: constant(time.Hour), MindsTimes: true}, func(t *testing.T, d *harness) {
+	inBubble(t, Options{Delay: constant(time.Hour), ChecksTimes: true}, func(t *testing.T, d *harness) {
 		d.write("f", "a\n")
 		require.NoError(t, d.Open(d.path("f")))
 		require.Equal(t, "a\n", d.read("f"))
@@ -187,7 +187,7 @@ func TestMindsTimes(t *testing.T) {
 // TestBeside: an editor that writes to the disk has the text only when it reloads it, and keeps
 // what is unsaved.
 func TestBeside(t *testing.T) {
-	inBubble(t, Options{Delay: constant(30 * time.Millisecond), Beside: true}, func(t *testing.T, d *harness) {
+	inBubble(t, Options{Delay: constant(30 * time.Millisecond), BypassBuffer: true}, func(t *testing.T, d *harness) {
 		d.write("f", "a\n")
 		require.NoError(t, d.Open(d.path("f")))
 		d.edit("f", "b\n")

@@ -30,7 +30,7 @@ func (r *room) mtime(path string) time.Time {
 
 // minding is an editor that minds times and reloads nothing by itself.
 func minding(o *testeditor.Options) {
-	o.MindsTimes, o.Delay = true, func() time.Duration { return 24 * time.Hour }
+	o.ChecksTimes, o.Delay = true, func() time.Duration { return 24 * time.Hour }
 }
 
 // TestOldTextHasItsTime: while the old text is on disk for the editor, the file has the time
@@ -256,7 +256,7 @@ func TestLastNewlineIsDropped(t *testing.T) {
 // TestEditorBypassesBuffer: an editor that keeps its unsaved text when the agent writes never has
 // it saved over droid's edit.
 func TestEditorBypassesBuffer(t *testing.T) {
-	bubble(t, func(o *testeditor.Options) { o.Beside = true }, func(r *room) {
+	bubble(t, func(o *testeditor.Options) { o.BypassBuffer = true }, func(r *room) {
 		path := r.has("a.txt", three)
 		r.opened(path)
 		r.types(path, "typed\n")
@@ -291,7 +291,7 @@ func TestEditorBypassesBuffer(t *testing.T) {
 // TestEditorBypassesCleanBuffer: it is reloaded, and then the editor is as good as another.
 func TestEditorBypassesCleanBuffer(t *testing.T) {
 	bubble(t, func(o *testeditor.Options) {
-		o.Beside, o.Delay = true, func() time.Duration { return 250 * time.Millisecond }
+		o.BypassBuffer, o.Delay = true, func() time.Duration { return 250 * time.Millisecond }
 	}, func(r *room) {
 		path := r.has("a.txt", three)
 		r.opened(path)

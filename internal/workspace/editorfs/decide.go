@@ -1,6 +1,10 @@
 package editorfs
 
-import "time"
+import (
+	"time"
+
+	"droid-acp/internal/text/udiff"
+)
 
 // comparison is what is known when the editor's text of a file is compared with the disk's.
 type comparison struct {
@@ -48,4 +52,60 @@ func judge(s comparison) verdict {
 		return verdictDisk // the user may have edited the text from before
 	}
 	return verdictUnsaved
+}
+
+// finding is the result of a write of droid's text by the editor.
+type finding string
+
+const (
+	findingAgreed   finding = "agreed"   // disk and editor have droid's text, or what the editor made of it
+	findingTwice    finding = "twice"    // the same, but possibly droid's edit applied twice, or to another text than the old one: a second write shows which
+	findingUnseen   finding = "unseen"   // the disk has droid's text; the editor does not return its own
+	findingUndone   finding = "undone"   // the disk has droid's text, and the editor the old one
+	findingBypassed finding = "bypassed" // the disk has droid's text, and the editor a third one
+	findingOld      finding = "old"      // the disk has another text, and the editor the old one
+	findingOther    finding = "other"    // the disk has another text, and the editor a third one
+)
+
+// judgeWrite decides what a write of droid's text by the editor came to, by the text from before the edit and those that disk and editor
+// have after it. mayReload means that the editor may have been about to reload an even older text.
+func judgeWrite(before, droids, disk, buffer string, mayReload bool) finding {
+	switch right := disk == droids; {
+	case right && buffer == "" && droids != "":
+		return findingUnseen
+	case right && sameText(droids, buffer):
+		return findingAgreed
+	case right && sameText(before, buffer):
+		return findingUndone
+	case right:
+		return findingBypassed
+	case sameText(disk, buffer) && (mayReload || maybeTwice(before, droids, disk)):
+		return findingTwice
+	case sameText(disk, buffer):
+		return findingAgreed
+	case sameText(before, buffer):
+		return findingOld
+	}
+	return findingOther
+}
+
+// resolution is what becomes of droid's edit if the disk has neither the text from before nor the one that it must get.
+type resolution string
+
+const (
+	resolveTorn    resolution = "torn"    // the disk has an incomplete write of the text, which is written again
+	resolveMerge   resolution = "merge"   // someone has saved a change beside droid's edit: the disk gets both
+	resolveOverlap resolution = "overlap" // someone has changed the same lines as droid
+)
+
+// reconcile decides what a disk with another text must get: text, which is droid's, possibly merged with what was saved before, or a merge
+// of it and the disk's. base is the text before both changes. partial means that text is being written.
+func reconcile(base, droids, text, disk string, partial bool) (string, resolution) {
+	if partial && partOf(text, disk) {
+		return text, resolveTorn
+	}
+	if both, apart := udiff.Merge(base, disk, droids); apart {
+		return both, resolveMerge
+	}
+	return text, resolveOverlap
 }

@@ -60,6 +60,54 @@ func TestJudgeNeverSavesWhatMayBeOld(t *testing.T) {
 	}
 }
 
+// TestJudgeWrite has what each pair of texts on disk and in the editor says of a write, as letters of the texts.
+func TestJudgeWrite(t *testing.T) {
+	texts := map[byte]string{'b': "one\ntwo\n", 'd': "one\n2,\n", 't': "one\n2,\n2,\n", 'f': "one\n\t2,\n", 'o': "other\n", 'r': "one\r\n2,\r\n", '-': ""}
+	for pair, want := range map[string]finding{
+		"dd": findingAgreed, "dr": findingAgreed, "d-": findingUnseen, "db": findingUndone, "df": findingBypassed, "dt": findingBypassed, "do": findingBypassed,
+		"ff": findingAgreed, "oo": findingAgreed, "tt": findingTwice, "rd": findingAgreed,
+		"fb": findingOld, "ob": findingOld, "tb": findingOld,
+		"fd": findingOther, "fo": findingOther, "td": findingOther, "f-": findingOther,
+	} {
+		disk, buffer := texts[pair[0]], texts[pair[1]]
+		require.Equal(t, want, judgeWrite(texts['b'], texts['d'], disk, buffer, false), pair)
+		if want == findingAgreed && disk != texts['d'] {
+			want = findingTwice
+		}
+		require.Equal(t, want, judgeWrite(texts['b'], texts['d'], disk, buffer, true), "%s, and a reload may come", pair)
+	}
+	require.Equal(t, findingAgreed, judgeWrite("x\n", "", "", "", false), "droid has emptied the file")
+	require.Equal(t, findingUnseen, judgeWrite("", "x\n", "x\n", "", false), "a new file")
+}
+
+// TestReconcile has what becomes of each text that somebody else has saved over an edit of "2" in three lines.
+func TestReconcile(t *testing.T) {
+	const base, droids = "1\n2\n3\n", "1\ntwo\n3\n"
+	for name, tc := range map[string]struct {
+		disk    string
+		partial bool
+		text    string
+		how     resolution
+	}{
+		"another line":                      {"1\n2\n3\n4\n", false, "1\ntwo\n3\n4\n", resolveMerge},
+		"the same line":                     {"1\nzwei\n3\n", false, droids, resolveOverlap},
+		"all but droid's line":              {"1\nzwei\n3\n", true, droids, resolveOverlap},
+		"a part of it, while it is written": {"1\ntw", true, droids, resolveTorn},
+		"nothing, while it is written":      {"", true, droids, resolveTorn},
+		"a part of it, which nobody writes": {"1\ntw", false, droids, resolveOverlap},
+		"droid's text and another line":     {"1\ntwo\n3\n4\n", false, "1\ntwo\n3\n4\n", resolveMerge},
+		"another line, while it is written": {"0\n1\n2\n3\n", true, "0\n1\ntwo\n3\n", resolveMerge},
+	} {
+		text, how := reconcile(base, droids, droids, tc.disk, tc.partial)
+		require.Equal(t, tc.how, how, name)
+		require.Equal(t, tc.text, text, name)
+	}
+	const merged = "0\n1\ntwo\n3\n" // before another one has saved
+	text, how := reconcile(base, droids, merged, "0\n1\ntw", true)
+	require.Equal(t, resolveTorn, how, "a part of the merge that is being written")
+	require.Equal(t, merged, text)
+}
+
 func TestCommands(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(1000+int64(s), 0) }
 	c := commands{open: make(map[commandKey]time.Time)}

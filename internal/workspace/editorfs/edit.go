@@ -25,7 +25,7 @@ type edit struct {
 	before      *staged // the old text; nil for a new file
 	late        bool
 	agreed      bool   // the editor was seen to have the text on disk
-	readText    string // the text that it had instead
+	readText    string // the text that it had when droid's was on disk
 	tries       int    // see late
 	begun       bool   // the file was touched
 	base        string // the text on disk for the editor; one other than it and droid's was saved by someone else

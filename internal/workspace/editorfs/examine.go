@@ -10,15 +10,6 @@ import (
 // catchUp is how long an editor that has written a file may still have its old text: one that bypasses its buffer reloads it.
 const catchUp = time.Second
 
-// finding is the result of a write by the editor.
-type finding string
-
-const (
-	findingOK     finding = ""       // the text on disk is right
-	findingTwice  finding = "twice"  // possibly droid's edit applied twice, or to another text than the old one: a second write shows which
-	findingUndone finding = "undone" // the disk is right, but the buffer has the old text
-)
-
 // examine compares the disk and the editor's text after a write with this outcome. It is fine if the disk has droid's text, or the same as
 // the buffer.
 func (e *edit) examine(ctx context.Context, outcome error) (saved *content, found finding, err error) {
@@ -35,29 +26,32 @@ func (e *edit) examine(ctx context.Context, outcome error) (saved *content, foun
 	case err == nil && now.text == e.n.text:
 		return now, e.readBack(ctx), e.linked()
 	case outcome != nil:
-		return nil, findingOK, outcome
+		return nil, "", outcome
 	case err != nil:
-		return nil, findingOK, err
+		return nil, "", err
 	case !endsFit(e.n.ends, now.ends):
-		return nil, findingOK, errEnds
+		return nil, "", errEnds
 	case now.text == e.oldText(), now.text == "": // a reload has undone the edit, or nothing was written
-		return nil, findingOK, errMoved
+		return nil, "", errMoved
 	}
 	buffer, err := e.readEditor(ctx, e.path)
 	if err != nil {
-		return nil, findingOK, err
+		return nil, "", err
 	}
-	if !sameText(now.text, buffer) {
-		if sameText(e.oldText(), buffer) {
-			e.distrust(e.location)
-		}
-		return nil, findingOK, errSaved
-	}
-	e.agreed = true
-	if maybeTwice(e.oldText(), e.n.text, now.text) || e.mayReload() {
-		found = findingTwice
+	if found = e.judgeWrite(now.text, buffer); found == findingOld || found == findingOther {
+		return nil, found, errSaved
 	}
 	return now, found, e.linked()
+}
+
+// judgeWrite judges a write that has put this text on disk, and records what follows from that for the file.
+func (e *edit) judgeWrite(disk, buffer string) finding {
+	found := judgeWrite(e.oldText(), e.n.text, disk, buffer, e.mayReload())
+	e.agreed = found == findingAgreed || found == findingTwice
+	if found == findingBypassed || found == findingOld {
+		e.distrust(e.location)
+	}
+	return found
 }
 
 // mayReload reports whether the file had changed so shortly before the edit that the editor may have been about to reload an even older
@@ -66,19 +60,13 @@ func (e *edit) mayReload() bool { return !e.came.IsZero() && e.n.changed.Sub(e.c
 
 // readBack reads the editor after a write that has put droid's text on disk. agreed stays false if the editor cannot return its text.
 func (e *edit) readBack(ctx context.Context) finding {
-	e.agreed = false
 	buffer, err := e.readEditor(ctx, e.path)
-	switch {
-	case err != nil, buffer == "" && e.n.text != "":
-	case sameText(e.n.text, buffer):
-		e.agreed = true
-	case e.old != nil && sameText(e.oldText(), buffer):
-		e.readText = buffer
-		return findingUndone
-	default:
-		e.distrust(e.location)
+	if err != nil {
+		e.agreed = false
+		return findingUnseen
 	}
-	return findingOK
+	e.readText = buffer
+	return e.judgeWrite(e.n.text, buffer)
 }
 
 // onceMore handles a buffer that has the old text after a write. If it was reloaded late, a second write makes the edit the agent's; it is
@@ -98,5 +86,5 @@ func (e *edit) onceMore(ctx context.Context) (*content, finding, error) {
 	if found == findingUndone {
 		e.distrust(e.location)
 	}
-	return saved, findingOK, nil
+	return saved, found, nil
 }

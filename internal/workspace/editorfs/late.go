@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-
-	"droid-acp/internal/text/udiff"
 )
 
 // maxTries is how often a text spoiled by late writes is restored.
@@ -84,15 +82,11 @@ func (d *Overlay) repairLate(at location, l *lateWrite, answered time.Time, refu
 		f.log.Info("a late write of the editor has not reached the disk", zap.String("path", at.path))
 		return
 	}
-	torn := !l.saves && partOf(text, c.text) // an incomplete write
-	both, apart := udiff.Merge(l.base, c.text, text)
+	text, how := reconcile(l.base, text, text, c.text, !l.saves)
 	switch {
-	case torn:
-	case apart && both == c.text:
+	case text == c.text:
 		return
-	case apart:
-		text = both
-	case l.saves, refused != nil:
+	case how == resolveOverlap && (l.saves || refused != nil):
 		d.warnDropped(at)
 		return
 	}
@@ -105,7 +99,7 @@ func (d *Overlay) repairLate(at location, l *lateWrite, answered time.Time, refu
 	written.text, written.ends = text, has
 	e := &edit{Overlay: d, lockedFile: &lockedFile{location: at, overlay: d, old: c, came: c.changed}, n: &written, step: f.step, tries: l.tries + 1, begun: true}
 	ours := plain(c.text) == plain(l.sent) || saved && madeOf(c.text, text, l.sent) // the edit, possibly merged with what was saved
-	if torn || !apart && !ours && !maybeTwice(l.base, text, c.text) {
+	if how == resolveTorn || how == resolveOverlap && !ours && !maybeTwice(l.base, text, c.text) {
 		e.overwritten = c.text
 	}
 	_, _ = e.carryOut(f.ctx, func(ctx context.Context) (*content, error) { // logs errors

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 
 	"go.uber.org/zap"
-
-	"droid-acp/internal/text/udiff"
 )
 
 // linked checks that a symbolic link is still one.
@@ -81,15 +79,14 @@ var errOverlap = errors.New("somebody has changed the same lines and saved it")
 
 // mergeSaved merges droid's edit into what someone has saved since. If they overlap, that stays, and the user is notified.
 func (e *edit) mergeSaved(now *content) error {
-	both, apart := udiff.Merge(e.base, now.text, e.n.text)
-	switch {
-	case e.sent && partOf(e.text, now.text): // most likely an incomplete write
+	switch text, how := reconcile(e.base, e.n.text, e.text, now.text, e.sent); how {
+	case resolveTorn:
 		if !e.inPlace {
 			e.torn = now.text
 		}
-	case apart:
-		e.text, e.torn = both, ""
-	default:
+	case resolveMerge:
+		e.text, e.torn = text, ""
+	case resolveOverlap:
 		e.warnDropped(e.location)
 		e.files.noteText(e.resolved, now, true)
 		return errOverlap

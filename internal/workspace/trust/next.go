@@ -9,11 +9,13 @@ import (
 // Step is what must happen before a prompt is sent to droid.
 type Step int
 
-// After StepAsk and StepReplace, another look decides again.
+// After all but StepSend, another look decides again.
 const (
 	StepSend    Step = iota // the prompt may be sent
 	StepAsk                 // the user must be asked whether the project may run what it brings
+	StepDecline             // the project counts as declined, as the user cannot be asked
 	StepReplace             // a new droid must be started, with what the project brings now
+	StepRefresh             // a new droid must be started, which knows the project's commands and skills as they are now
 )
 
 // Facts are the basis of Next.
@@ -26,6 +28,11 @@ type Facts struct {
 	// since revoked a yes to some of it.
 	started      projectconfig.Layer
 	All, revoked bool
+	// CanAsk means that the user can be asked about all of it.
+	CanAsk bool
+	// MissesTexts means that this droid does not know a command or a skill as it is now, Rests that nothing would be lost with this droid, and
+	// Replaced that it was started for the prompt.
+	MissesTexts, Rests, Replaced bool
 }
 
 // Facts compares the result of a look with what droid was started with. takes returns the part of a layer that this droid uses.
@@ -41,10 +48,14 @@ func (f Facts) Next() Step {
 	switch {
 	case f.revoked:
 		return StepReplace // first, as the running droid still has what was revoked
-	case f.asks && len(f.present.Items) > 0:
+	case f.asks && len(f.present.Items) > 0 && f.CanAsk:
 		return StepAsk
+	case f.asks && len(f.present.Items) > 0:
+		return StepDecline
 	case f.Stale():
 		return StepReplace
+	case f.MissesTexts && f.Rests && !f.Replaced:
+		return StepRefresh
 	}
 	return StepSend
 }
@@ -53,6 +64,10 @@ func (f Facts) Next() Step {
 func (f Facts) Stale() bool {
 	return (len(f.present.Items) > 0 || len(f.started.Items) > 0) && (f.All != f.Allowed || !projectconfig.Same(&f.present, &f.started))
 }
+
+// MustEnd reports whether droid must be ended before a request that may make it read the project again. If the project brings nothing that is
+// new to droid, a droid with which something would be lost need not be.
+func (f Facts) MustEnd() bool { return f.Adds() || f.Stale() && f.Rests }
 
 // Adds reports whether the project brings something that droid was not started with.
 func (f Facts) Adds() bool {

@@ -22,9 +22,9 @@ func TestNext(t *testing.T) {
 	for _, given := range layers {
 		for _, brings := range layers {
 			for _, allowed := range layers {
-				for bits := range 8 {
-					all, asked, yes := bits&1 != 0, bits&2 != 0, bits&4 != 0
-					name := fmt.Sprintf("%v to %v, allowed %v, all %v, asked %v, yes %v", given.Items, brings.Items, allowed.Items, all, asked, yes)
+				for bits := range 16 {
+					all, asked, yes, canAsk := bits&1 != 0, bits&2 != 0, bits&4 != 0, bits&8 != 0
+					name := fmt.Sprintf("%v to %v, allowed %v, all %v, asked %v, yes %v, can ask %v", given.Items, brings.Items, allowed.Items, all, asked, yes, canAsk)
 					given, allowed := given, sums(allowed.Items)
 					for steps := 0; ; steps++ {
 						require.Less(t, steps, 4, name)
@@ -32,7 +32,9 @@ func TestNext(t *testing.T) {
 						p.Granted = allowed
 						p.free = len(brings.Items) > 0 && p.CoveredBy(allowed)
 						p.Asks = len(brings.Items) > 0 && !p.free && !asked
-						step := p.Facts(given, all, func(l projectconfig.Layer) projectconfig.Layer { return l }).Next()
+						facts := p.Facts(given, all, func(l projectconfig.Layer) projectconfig.Layer { return l })
+						facts.CanAsk = canAsk
+						step := facts.Next()
 						if step == StepSend {
 							require.True(t, projectconfig.Same(&given, &brings), name)
 							require.True(t, !all || p.CoveredBy(allowed), name)
@@ -45,7 +47,8 @@ func TestNext(t *testing.T) {
 						}
 						require.False(t, asked, "%s: nobody is asked twice", name)
 						require.True(t, !all || Project{Layer: given}.CoveredBy(allowed), "%s: what was revoked does not run meanwhile", name)
-						if asked = true; yes {
+						require.Equal(t, canAsk, step == StepAsk, name)
+						if asked = true; yes && canAsk {
 							allowed = append(allowed, p.Sums()...)
 						}
 					}
@@ -53,6 +56,47 @@ func TestNext(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestStepOfAllFacts has the step of each combination of facts: that of the first row that fits.
+func TestStepOfAllFacts(t *testing.T) {
+	item := projectconfig.Item{Kind: projectconfig.Hook, Name: "a"}
+	none, one := projectconfig.Layer{}, projectconfig.Layer{Items: []projectconfig.Item{item}}
+	const revoked, brings, asks, canAsk, stale, misses, rests, replaced, most = 1, 2, 4, 8, 16, 32, 64, 128, 256
+	rows := []struct {
+		all, not int
+		step     Step
+	}{
+		{revoked, 0, StepReplace},
+		{brings | asks | canAsk, 0, StepAsk},
+		{brings | asks, 0, StepDecline},
+		{stale, 0, StepReplace},
+		{misses | rests, replaced, StepRefresh},
+		{0, 0, StepSend},
+	}
+	counts := map[Step]int{}
+	for bits := range most {
+		f := Facts{started: one, Allowed: true}
+		if bits&brings != 0 {
+			f.present = one
+		} else if f.started = none; bits&stale != 0 {
+			f.started = one
+		}
+		f.All = bits&stale == 0
+		f.revoked, f.asks, f.CanAsk = bits&revoked != 0, bits&asks != 0, bits&canAsk != 0
+		f.MissesTexts, f.Rests, f.Replaced = bits&misses != 0, bits&rests != 0, bits&replaced != 0
+		require.Equal(t, bits&stale != 0, f.Stale())
+		require.Equal(t, bits&stale != 0 && bits&rests != 0, f.MustEnd(), "nothing was added")
+		for _, row := range rows {
+			if bits&row.all == row.all && bits&row.not == 0 {
+				require.Equal(t, row.step, f.Next(), "%08b", bits)
+				counts[row.step]++
+				break
+			}
+		}
+	}
+	require.Len(t, counts, 5)
+	require.True(t, Facts{present: one}.MustEnd(), "something was added")
 }
 
 // What droid does nothing with neither asks nor replaces it.

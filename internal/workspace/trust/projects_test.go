@@ -100,7 +100,7 @@ func TestWhatUsersOfProjectsRead(t *testing.T) {
 			return strings.ReplaceAll(p.ExcludedText("…")+"\n# "+title+"\n"+text, dir, "/project")
 		}
 		now, old := read(func(l projectconfig.Layer) projectconfig.Layer {
-			return l.Except(projectconfig.Unheard, projectconfig.Preload)
+			return l.Except(projectconfig.UnknownKey, projectconfig.Preload)
 		}), read(nil)
 		fmt.Fprintf(&b, "== %s\n%s", tc.name, now)
 		if old != now {

@@ -77,11 +77,11 @@ var kinds = []struct {
 	{projectconfig.GitProgram, "a program that git starts by itself in this repository: %[1]s %[2]s" + in, "program that git starts by itself", "programs that git starts by itself"},
 	{projectconfig.Preload, "programs that an old droid runs as it starts, in %[4]s", "file from which an old droid runs programs", "files from which an old droid runs programs"},
 	{projectconfig.Plugin, "plugins, which may bring all of these: %[1]s %[2]s" + in, "setting for plugins", "settings for plugins"},
-	{projectconfig.Strange, aFile, "unknown file", "unknown files"},
+	{projectconfig.UnknownFile, aFile, "unknown file", "unknown files"},
 	{projectconfig.Unread, aFile, "file that cannot be read", "files that cannot be read"},
 	{projectconfig.Program, "script %[1]s: %[4]s", "slash command that is a script", "slash commands that are scripts"},
 	{projectconfig.Setting, "a setting that decides what is asked or where text goes: %[1]s %[2]s" + in, "setting that changes what is asked", "settings that change what is asked"},
-	{projectconfig.Unheard, "a setting that no droid has that is known here: %[1]s %[2]s" + in, "unknown setting", "unknown settings"},
+	{projectconfig.UnknownKey, "a setting that no droid has that is known here: %[1]s %[2]s" + in, "unknown setting", "unknown settings"},
 	{projectconfig.Autonomy, "sessions start in a mode that asks less: %[1]s %[2]s" + in, "setting for a mode that asks less", "settings for a mode that asks less"},
 	{projectconfig.Allowed, "shell commands that run without asking: %[1]s" + in, "shell command allowed without asking", "shell commands allowed without asking"},
 }

@@ -15,11 +15,11 @@ import (
 // Command is one of them.
 type Command struct {
 	render.BackgroundCommand
-	Number  int        // counted from 1, in the life of a droid
-	Line    string     // the command, as the model gave it
-	Since   time.Time  // when its call ended
-	Of      droid.Left // its processes; nil until it is watched
-	Stopped bool       // the user has it stopped
+	Number  int                     // counted from 1, in the life of a droid
+	Line    string                  // the command, as the model gave it
+	Since   time.Time               // when its call ended
+	Of      droid.BackgroundCommand // its processes; nil until it is watched
+	Stopped bool                    // the user has it stopped
 }
 
 // Commands are those of one droid. The zero value has none. It is not safe for concurrent use.

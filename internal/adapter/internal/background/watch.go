@@ -29,8 +29,8 @@ func Pause(ctx context.Context) { subprocess.Sleep(ctx, lookEvery) }
 
 // Watch looks at one command. Its methods read files; one goroutine calls them at a time.
 type Watch struct {
-	Process droid.Left // nil where it had ended before
-	Unread  error      // why what it writes cannot be read
+	Process droid.BackgroundCommand // nil where it had ended before
+	Unread  error                   // why what it writes cannot be read
 
 	output *os.File // nil then
 }
@@ -38,7 +38,7 @@ type Watch struct {
 // Begin begins to watch a command of a droid, by the id of its process and the file with its output. An error says
 // that it cannot be watched.
 func Begin(client *droid.Client, id int, output string) (*Watch, error) {
-	process, err := client.Left(id)
+	process, err := client.FindBackground(id)
 	if err != nil {
 		return nil, err
 	}

@@ -77,11 +77,11 @@ func (p *Process) Events() <-chan stream.Event {
 
 // Has reports whether the droid that runs does what the fact says; false while none
 // runs.
-func (p *Process) Has(f stream.Fact) bool { return p.droid != nil && p.droid.Version().Has(f) }
+func (p *Process) Has(f stream.Feature) bool { return p.droid != nil && p.droid.Version().Has(f) }
 
 // Lacks tells that the droid that runs does not do what the fact says, "" when it
 // does or when none runs.
-func (p *Process) Lacks(f stream.Fact) string {
+func (p *Process) Lacks(f stream.Feature) string {
 	if p.droid == nil || p.Has(f) {
 		return ""
 	}

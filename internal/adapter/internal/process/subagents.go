@@ -15,11 +15,12 @@ const (
 	followPatience = 3 * time.Second
 )
 
-// Subagents are the subagents whose files are read: how far each was read, and when it is read next. The zero value has none; only who has the session's lock touches it.
+// Subagents are the subagents whose files are read: how far each was read, and when it is read next. The
+// zero value has none; only who has the session's lock touches it.
 type Subagents struct{ all map[string]*followed }
 
 type followed struct {
-	place store.Place
+	place store.Offset
 	due   time.Time
 	until time.Time // zero while it works
 }
@@ -62,16 +63,23 @@ func (f *Subagents) Next(now time.Time) (ids []string) {
 }
 
 // Place is how far a subagent's file was read.
-func (f *Subagents) Place(id string) (from store.Place) {
+func (f *Subagents) Place(id string) (from store.Offset) {
 	if one := f.all[id]; one != nil {
 		from = one.place
 	}
 	return from
 }
 
+// Restart has the file of a subagent be read from its beginning.
+func (f *Subagents) Restart(id string) {
+	if one := f.all[id]; one != nil {
+		one.place = store.Offset{}
+	}
+}
+
 // Read notes that a file was read between two places. It reports false if somebody else has read on from the first one
 // meanwhile: then what was read is known already.
-func (f *Subagents) Read(id string, from, to store.Place) bool {
+func (f *Subagents) Read(id string, from, to store.Offset) bool {
 	one := f.all[id]
 	if one == nil || one.place != from {
 		return false

@@ -1,6 +1,7 @@
 package telling
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -19,7 +20,8 @@ type Questions struct {
 
 // Question is a permission, a question of droid's or one of this agent's.
 type Question struct {
-	Beside bool // a subagent asks, and droid goes on meanwhile
+	Beside  bool   // a subagent asks, and droid goes on meanwhile
+	Session string // of the subagent that asks, where that is shown as a session; "" for this one
 
 	of      *Questions
 	id      string // droid's request; "" for a question of this agent's own, which ends with its context
@@ -74,14 +76,14 @@ func (q *Question) Run(ctx context.Context, w *Updates, steps render.Dialog) Out
 			break
 		}
 		if step.Form != nil {
-			step.Form.SessionID = w.Session()
+			step.Form.SessionID = cmp.Or(q.Session, w.Session())
 			filled := askStep[protocol.ElicitationResult](ctx, q, w, "elicitation/create", step.Form)
 			if q.outcome == Stands {
 				steps.FormFilled(filled)
 			}
 			continue
 		}
-		step.Choice.SessionID = w.Session()
+		step.Choice.SessionID = cmp.Or(q.Session, w.Session())
 		picked := pickedOption(askStep[protocol.PermissionResult](ctx, q, w, acp.ClientMethodSessionRequestPermission, step.Choice))
 		if q.outcome == Stands && !steps.OptionChosen(picked) && picked != "" {
 			w.log.Warn("the editor picked an option that was not offered; that is a refusal")

@@ -4,6 +4,7 @@ package telling
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -118,21 +119,27 @@ func (w *Updates) Full() <-chan struct{} {
 
 // Send tells one thing, under the id by which the editor uses the session. Of the session's
 // state that is done only where it differs from what was told last.
-func (w *Updates) Send(u protocol.Update) {
+func (w *Updates) Send(u protocol.Update) { w.send("", u) }
+
+// SendFor is Send for a session that works for this one.
+func (w *Updates) SendFor(session string, u protocol.Update) { w.send(session, u) }
+
+// send sends an update of a session that works for this one, "" for this one.
+func (w *Updates) send(other string, u protocol.Update) {
 	w.mu.Lock()
 	holds := w.holds
 	if holds {
-		w.held = append(w.held, func() { w.Send(u) })
+		w.held = append(w.held, func() { w.send(other, u) })
 	}
 	w.mu.Unlock()
 	text, isText := u.(render.Text)
 	switch {
 	case holds:
-	case w.editor == nil, isState(u.UpdateKind()) && !w.news(u):
+	case w.editor == nil, other == "" && isState(u.UpdateKind()) && !w.news(u):
 	case isText:
-		w.text(text)
+		w.text(cmp.Or(other, w.session), text)
 	default:
-		if err := w.editor.Notify("session/update", protocol.SessionNotification{SessionID: w.session, Update: u}); err != nil {
+		if err := w.editor.Notify("session/update", protocol.SessionNotification{SessionID: cmp.Or(other, w.session), Update: u}); err != nil {
 			w.log.Error("an update could not be encoded", zap.String("kind", u.UpdateKind()), zap.Error(err))
 		}
 	}
@@ -169,8 +176,8 @@ func (w *Updates) news(u protocol.Update) (news bool) {
 }
 
 // text tells a piece of a message or of a thought.
-func (w *Updates) text(t render.Text) {
-	of := chunk{session: w.session, kind: t.UpdateKind(), message: t.MessageID}
+func (w *Updates) text(session string, t render.Text) {
+	of := chunk{session: session, kind: t.UpdateKind(), message: t.MessageID}
 	if !w.chunk.is(of) {
 		w.chunk, w.before = w.before, w.chunk
 	}

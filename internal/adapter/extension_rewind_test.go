@@ -1,0 +1,165 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/testing/fakedroid"
+)
+
+// rewinds calls _droid/rewind with params beside the session's id.
+func (e *editor) rewinds(params string) (r rewindResult, code int) {
+	e.t.Helper()
+	answer := e.call("_droid/rewind", fmt.Sprintf(`{"sessionId":%q,%s}`, e.session, params))
+	if answer.Error != nil {
+		return r, answer.Error.Code
+	}
+	require.NoError(e.t, json.Unmarshal(answer.Result, &r))
+	return r, 0
+}
+
+// rewinds has droids go back as the real one does: to a session that has what came before. made is its id.
+func (f *fleet) rewinds() (made *string) {
+	made = new(string)
+	f.options = append(f.options, fakedroid.WithAnswer("droid.execute_rewind", func(params map[string]any) (any, string) {
+		*made = f.store.Before(params["sessionId"].(string), params["messageId"].(string))
+		return fakedroid.Fields{"newSessionId": *made}, ""
+	}))
+	return made
+}
+
+// pointOf is the message by whose id _droid/rewind goes back to before a prompt.
+func (e *editor) pointOf(text string) string {
+	e.t.Helper()
+	var r rewindPointsResult
+	require.NoError(e.t, json.Unmarshal(e.call("_droid/rewind_points", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Result, &r))
+	for _, p := range r.Points {
+		if p.Text == text {
+			return p.MessageID
+		}
+	}
+	return ""
+}
+
+// A program goes back to before a prompt; the thread keeps its id.
+func TestRewindMethod(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		f := newFleet(t, v, repeats())
+		made := f.rewinds()
+		e := begin(t, f.start)
+		require.Equal(t, "end_turn", e.run("one"))
+		require.Equal(t, "end_turn", e.run("two"))
+		first, second := e.pointOf("one"), e.pointOf("two")
+		raw := func() string { synctest.Wait(); return strings.Join(f.raw, "\n") }
+
+		var messages messagesResult
+		require.NoError(t, json.Unmarshal(e.call("_droid/messages", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Result, &messages))
+		agents := ""
+		for _, m := range messages.Messages {
+			if m.Role == "assistant" {
+				agents = m.ID
+			}
+		}
+		for params, code := range map[string]int{
+			`"files":"none"`:                                 -32602,
+			`"messageId":"no-such","files":"none"`:           -32602,
+			fmt.Sprintf(`"messageId":%q`, agents):            -32602,
+			fmt.Sprintf(`"messageId":%q,"files":"7"`, first): -32602,
+			fmt.Sprintf(`"messageId":%q,"files":7`, first):   -32602,
+		} {
+			_, got := e.rewinds(params)
+			require.Equal(t, code, got, params)
+		}
+		dry, code := e.rewinds(fmt.Sprintf(`"messageId":%q,"files":"none","dryRun":true`, second))
+		require.Zero(t, code)
+		require.Empty(t, dry.DroidSessionID)
+		require.NotContains(t, raw(), "execute_rewind")
+
+		done, code := e.rewinds(fmt.Sprintf(`"messageId":%q`, second))
+		require.Zero(t, code)
+		require.Equal(t, *made, done.DroidSessionID)
+		require.Equal(t, first, e.pointOf("one"))
+		require.Empty(t, e.pointOf("two"))
+		require.Equal(t, "end_turn", e.run("three"))
+		require.NotEmpty(t, e.pointOf("three"), "in the same thread")
+	})
+}
+
+// While a turn runs a program is refused, or the turn is stopped first: droid itself would go on with it in the session from before.
+func TestRewindMethodInATurn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			if p.Text == "work" {
+				return d.Pause(time.Hour)
+			}
+			return d.Say("", "done")
+		}))
+		f.rewinds()
+		e := begin(t, f.start)
+		require.Equal(t, "end_turn", e.run("one"))
+		point := e.pointOf("one")
+		work := e.prompt("work")
+		synctest.Wait()
+		_, code := e.rewinds(fmt.Sprintf(`"messageId":%q`, point))
+		require.Equal(t, -32600, code)
+		_, code = e.rewinds(fmt.Sprintf(`"messageId":%q,"dryRun":true,"cancel":true`, point))
+		require.Equal(t, -32600, code, "a dry run stops nothing")
+		_, running := e.answered(work)
+		require.False(t, running)
+		done, code := e.rewinds(fmt.Sprintf(`"messageId":%q,"cancel":true`, point))
+		require.Zero(t, code)
+		require.NotEmpty(t, done.DroidSessionID)
+		require.Equal(t, "cancelled", ended(e.await(work)))
+		require.Equal(t, "end_turn", e.run("again"))
+		require.NotEmpty(t, e.pointOf("again"))
+		require.Empty(t, e.pointOf("one"))
+	})
+}
+
+// Of the files those are restored that nobody but droid has changed. The others stay, and are named.
+func TestRewindMethodRestoresFiles(t *testing.T) {
+	for acts, status := range map[string]string{"D": "edited", "DS": "changed"} {
+		synctest.Test(t, func(t *testing.T) {
+			r, s := rewindRoom(t, false, false, "zed")
+			s.acts(t, acts, false)
+			before := r.disk(s.path)
+			r.ask = func(permission) string {
+				t.Error("nobody is asked")
+				return ""
+			}
+			params := fmt.Sprintf(`"messageId":%q,"files":"restore"`, r.pointOf("go"))
+			dry, code := r.rewinds(params + `,"dryRun":true`)
+			require.Zero(t, code)
+			want := []rewindFile{{Path: s.path, Action: "restore", Status: status, Left: acts == "DS"}}
+			require.Equal(t, want, dry.Files)
+			require.Equal(t, before, r.disk(s.path))
+			done, code := r.rewinds(params)
+			require.Zero(t, code)
+			require.Equal(t, want, done.Files)
+			if acts == "D" {
+				require.Equal(t, 1, done.Restored)
+				require.Equal(t, *s.original, r.disk(s.path))
+			} else {
+				require.Zero(t, done.Restored)
+				require.Equal(t, before, r.disk(s.path), "it has changes of the user's")
+			}
+		})
+	}
+}
+
+// What a rewind would change is known before.
+func TestRewindPointsNameFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := rewindRoom(t, false, false, "zed")
+		s.acts(t, "D", false)
+		var points rewindPointsResult
+		require.NoError(t, json.Unmarshal(r.call("_droid/rewind_points", fmt.Sprintf(`{"sessionId":%q}`, r.session)).Result, &points))
+		require.Equal(t, []string{s.path}, points.Points[0].Files)
+	})
+}

@@ -1,0 +1,85 @@
+package opening
+
+import (
+	"context"
+	"time"
+
+	"droid-acp/internal/adapter/acperr"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/projectconfig"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/sys/files"
+)
+
+// Preview is what droid says of a session that is new.
+type Preview struct {
+	Settings  stream.Settings
+	Models    []stream.Model
+	LoggedOut bool
+}
+
+// previewTime is how long a preview counts while no file changes: the models that droid offers come from Factory, too.
+const previewTime = 5 * time.Minute
+
+// previews has the preview that was made last. An editor works in one project mostly.
+type previews struct {
+	turn chan struct{} // has a token while somebody makes or reads one
+	last struct {
+		Preview
+		command droid.Command
+		state   droid.DirState
+		until   time.Time
+	}
+}
+
+// Preview returns what droid would say of a new session in cwd, without what its project brings that nobody has trusted. droid tells its
+// settings of a session alone, so a process opens one; no MCP server and no hook runs for that, and what it stores is removed.
+func (o *Opener) Preview(ctx context.Context, cwd string) (p Preview, err error) {
+	select {
+	case o.previews.turn <- struct{}{}:
+		defer func() { <-o.previews.turn }()
+	case <-ctx.Done():
+		return p, acperr.Cancelled()
+	}
+	command, err := o.commandIn(ctx, cwd)
+	if err != nil {
+		return p, err
+	}
+	state, err := files.CallBounded(ctx, o.calls, "DirState", cwd, sure(droid.ReadDirState))
+	if err != nil {
+		return p, err
+	}
+	last := &o.previews.last
+	same := last.command.Dir == cwd && projectconfig.Same(last.command.Without, command.Without) && projectconfig.Same(last.command.Project, command.Project)
+	if same && last.state.Same(state) && time.Now().Before(last.until) {
+		return last.Preview, nil
+	}
+	if p, err = o.preview(ctx, command); err == nil {
+		last.Preview, last.command, last.state, last.until = p, command, state, time.Now().Add(previewTime)
+	}
+	return p, err
+}
+
+// preview has a process open a session, and ends it.
+func (o *Opener) preview(ctx context.Context, command droid.Command) (p Preview, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, Time, ErrTime)
+	defer cancel()
+	command.Alone, command.Scratch = true, true
+	client, err := o.cfg.Start(command)
+	if err != nil {
+		return p, refusal(command.Without, err, acperr.NotStarted(err))
+	}
+	info, err := o.openIn(ctx, Time, client, nil, Open{New: &droid.InitializeParams{CWD: command.Dir, Settings: o.cfg.Defaults.Settings()}})
+	if err != nil {
+		return p, err
+	}
+	p = Preview{info.Settings, info.AvailableModels, client.LacksLogin()}
+	client.Kill()
+	<-client.Exited()
+	return p, nil
+}
+
+// StoredSettings returns the settings that droid has stored with a session.
+func (o *Opener) StoredSettings(ctx context.Context, id string) (stream.Settings, error) {
+	return ofSession(ctx, o, "Store.Settings", id, o.cfg.Store.Settings)
+}

@@ -1,6 +1,0 @@
-//go:build !windows
-
-package keep
-
-// isRefusal is for Windows.
-func isRefusal(error) bool { return false }

@@ -1,0 +1,85 @@
+package serve
+
+import (
+	"bytes"
+
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/text/rawjson"
+)
+
+// An agent may show subagents as sessions that work for one that is open here. What it says of them is shown to those who see that session
+// and declare them, and stands in its journal; nobody else is sent it. A permission is asked of the others, too, in the name of that session.
+
+// subagent is a session that works for one that is open.
+type subagent struct {
+	open      *session
+	announced []byte // the update that announced it
+	idle      bool
+}
+
+// sessionOf returns the open session of an agent that an id is about, and whether it is that of a subagent. It is nil for none.
+func (a *agent) sessionOf(id string) (open *session, ofSubagent bool) {
+	if open = a.server.sessions[id]; open == nil && a.subagents[id] != nil {
+		open, ofSubagent = a.subagents[id].open, true
+	}
+	if open == nil || open.agent != a || a.server.sessions[open.id] != open {
+		return nil, false
+	}
+	return open, ofSubagent
+}
+
+// noteSubagent notes a subagent that the agent announces, and whether it works.
+func (a *agent) noteSubagent(open *session, line, params []byte) {
+	update := rawjson.Field(params, "update")
+	if textAt(update, "sessionUpdate") != "subagent_update" {
+		return
+	}
+	id := textAt(update, "sessionId")
+	if a.subagents == nil {
+		a.subagents = make(map[string]*subagent)
+	}
+	one := a.subagents[id]
+	if one == nil || one.open != open || textAt(update, "title") != "" {
+		one = &subagent{open: open, announced: bytes.Clone(line)}
+		a.subagents[id] = one
+	}
+	if state := textAt(rawjson.Field(update, "state"), "state"); state != "" {
+		one.idle = state == protocol.SubagentIdle
+	}
+}
+
+// announceSubagents announces the subagents that work to a client that is not told what was said before.
+func (o *session) announceSubagents(c *Client) {
+	for _, one := range o.agent.subagents {
+		if one.open == o && !one.idle && c.caps.Subagents {
+			c.send(one.announced)
+		}
+	}
+}
+
+// subject returns the id of the session that a message is about.
+func subject(message []byte) string {
+	h, ok := jsonrpc.ReadHead(message)
+	if !ok {
+		return ""
+	}
+	return textAt(paramsOf(message, h), "sessionId")
+}
+
+// hidesSubagent reports whether a message is about a subagent of the session and not for this client.
+func (o *session) hidesSubagent(c *Client, message []byte) bool {
+	return !c.caps.Subagents && o.agent.caps.Subagents && subject(message) != o.id
+}
+
+// forParent is a request of a subagent's for a client: in the name of the session that it works for, unless the client knows subagents.
+func (q *question) forParent(c *Client, line []byte) []byte {
+	if c.caps.Subagents || q.session == nil || textAt(q.params, "sessionId") == q.session.id {
+		return line
+	}
+	h, ok := jsonrpc.ReadHead(line)
+	if !ok {
+		return line
+	}
+	return withSession(line, h, q.session.id)
+}
