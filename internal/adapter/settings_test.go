@@ -46,14 +46,14 @@ func TestSettings(t *testing.T) {
 		for _, s := range options.Settings() {
 			var missing []string
 			for what, has := range map[string]bool{
-				"Called":                  s.Called != "",
-				"Kept":                    s.Kept != 0,
-				"Summary and Hint":        s.Command == "" || s.Summary != "" && s.Hint != "",
-				"docs/features.md":        s.Command == "" || strings.Contains(string(page), "`/"+s.Command+"`"),
-				"a value in others":       others[s.ID] != "",
-				"a row in everything":     s.ID == options.SpecEffort || slices.ContainsFunc(everything(), func(a asked) bool { return a.sets == s.ID }), // that needs SpecModel first
-				"another value than now":  others[s.ID] != values(e.session).Options[s.ID],
-				"a value told in a state": values(e.session).Options[s.ID] != "" || s.ID == options.SpecEffort,
+				"Called":                 s.Called != "",
+				"Kept":                   s.Kept != 0,
+				"Summary and Hint":       s.Command == "" || s.Summary != "" && s.Hint != "",
+				"docs/features.md":       s.Command == "" || strings.Contains(string(page), "`/"+s.Command+"`"),
+				"a value in others":      others[s.ID] != "",
+				"a row in everything":    s.ID == options.SpecEffort || slices.ContainsFunc(everything(), func(a asked) bool { return a.sets == s.ID }), // that needs SpecModel first
+				"another value than now": others[s.ID] != values(e.session).Options[s.ID],
+				"a value, decoded and merged by stream.Settings": values(e.session).Options[s.ID] != "" || s.ID == options.SpecEffort,
 			} {
 				if !has {
 					missing = append(missing, what)
