@@ -13,7 +13,7 @@ import (
 // Export writes the conversation to a file, "" for one in the session's directory, and returns its path. named has the page name that
 // directory.
 func (s *Session) Export(ctx context.Context, info *stream.SessionInfo, file string, named bool) (path string, err error) {
-	what := exported{s.droidID, s.cwd, file, named, s.usage.Past()}
+	what := exported{s.droidID, s.cwd, file, named, s.usage.past()}
 	err = s.callBounded(ctx, func(ctx context.Context) (err error) {
 		path, err = s.agent.exportTo(ctx, info, what)
 		return err

@@ -33,9 +33,9 @@ type contextUse struct {
 }
 
 func statsExtension(_ context.Context, s *Session, _ noParams) (statsResult, *jsonrpc.Error) {
-	told := s.usage.Told()
+	told := s.usage.told
 	result := statsResult{Tokens: told.Total, LastCall: told.LastCall}
-	if used, size := s.usage.Window(); size > 0 {
+	if used, size := s.usage.used, s.usage.size; size > 0 {
 		result.Context = &contextUse{used, size}
 	}
 	return result, nil

@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"droid-acp/internal/adapter/acperr"
-	"droid-acp/internal/adapter/internal/usage"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/render"
@@ -74,7 +73,7 @@ func (s *Session) messageEnded(end turns.Merged) {
 	defer p.joined.settle(acperr.Lost()) // where this panics
 	p.giveUp()
 	host := p.joined.host
-	host.used = usage.Sum(host.used, p.used)
+	host.used = sumUsage(host.used, p.used)
 	switch {
 	case p.joined.words != "":
 		if end.Unsent && !p.joined.own {

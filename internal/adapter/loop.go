@@ -123,7 +123,7 @@ func (s *Session) nextTick() (next time.Time) {
 	consider(s.prompts.Due())
 	consider(s.silenceDue())
 	consider(s.servers.Due())
-	consider(s.usage.Due())
+	consider(s.usage.dueAt())
 	consider(s.commands.Due())
 	consider(s.activity.again, !s.activity.again.IsZero())
 	return next
@@ -139,7 +139,7 @@ func (s *Session) tick() {
 		s.update(s.show.Text(s.proc.TellSilence(s.prompts.Sending()))...)
 	}
 	s.update(render.Notices(s.servers.Tick(now, s.prompts.RunsOne()))...)
-	if at, ok := s.usage.Due(); ok && !now.Before(at) {
+	if at, ok := s.usage.dueAt(); ok && !now.Before(at) {
 		s.updateUsage()
 	}
 	if at, ok := s.commands.Due(); ok && !now.Before(at) {

@@ -19,7 +19,7 @@ func (p *userPrompt) begin() {
 	s.out.SetID(p.session)
 	s.sendKept()
 	s.proc.Stay()
-	s.usage.NotDue()
+	s.usage.due = time.Time{}
 	s.commands.NotDue()
 	s.lookForOthers()
 	p.giveUp() // a preparation before, if droid has died

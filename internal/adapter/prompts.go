@@ -15,7 +15,6 @@ import (
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/prompt"
-	"droid-acp/internal/adapter/internal/usage"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
@@ -144,7 +143,7 @@ func (p *userPrompt) answer(stop acp.StopReason, err *jsonrpc.Error) {
 	if err != nil {
 		p.respond(nil, err)
 	} else {
-		p.respond(protocol.PromptResult{StopReason: stop, Usage: usage.Of(p.used), Meta: protocol.PromptMeta(p.failed, p.output)}, nil)
+		p.respond(protocol.PromptResult{StopReason: stop, Usage: promptUsage(p.used), Meta: protocol.PromptMeta(p.failed, p.output)}, nil)
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"droid-acp/internal/adapter/internal/monitor"
 	"droid-acp/internal/adapter/internal/process"
 	"droid-acp/internal/adapter/internal/telling"
-	"droid-acp/internal/adapter/internal/usage"
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/turns"
@@ -47,7 +46,7 @@ type Session struct {
 	shellNotes []string        // for droid, with the next prompt
 	proc       process.Process // the droid that works for it
 	options    options.State
-	usage      usage.Usage
+	usage      usage
 	out        *telling.Updates // to the editor
 	prompts    turns.Queue[*userPrompt]
 	load       *reload           // that has no response, nil for none

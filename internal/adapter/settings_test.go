@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -26,7 +27,7 @@ var others = map[string]string{
 // TestSettings: a setting has all that its row must have, a value in others, and a row in everything (TestPairs). It is as the user has set it
 // when another process loads the session, when the editor loads it, in a copy, and in another agent.
 func TestSettings(t *testing.T) {
-	pages, err := os.ReadFile("../../docs/features.md")
+	page, err := os.ReadFile("../../docs/features.md")
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
@@ -43,17 +44,22 @@ func TestSettings(t *testing.T) {
 			return state
 		}
 		for _, s := range options.Settings() {
-			require.NotEmpty(t, s.Called, s.ID)
-			require.NotZero(t, s.Kept, s.ID)
-			if s.Command != "" {
-				require.NotEmpty(t, s.Summary, s.ID)
-				require.NotEmpty(t, s.Hint, s.ID)
-				require.Contains(t, string(pages), "`/"+s.Command+"`", s.ID)
+			var missing []string
+			for what, has := range map[string]bool{
+				"Called":                 s.Called != "",
+				"Kept":                   s.Kept != 0,
+				"Summary and Hint":       s.Command == "" || s.Summary != "" && s.Hint != "",
+				"docs/features.md":       s.Command == "" || strings.Contains(string(page), "`/"+s.Command+"`"),
+				"a value in others":      others[s.ID] != "",
+				"a row in everything":    s.ID == options.SpecEffort || slices.ContainsFunc(everything(), func(a asked) bool { return a.sets == s.ID }), // that needs SpecModel first
+				"another value than now": others[s.ID] != values(e.session).Options[s.ID],
+				"a value, decoded and merged by stream.Settings": values(e.session).Options[s.ID] != "" || s.ID == options.SpecEffort,
+			} {
+				if !has {
+					missing = append(missing, what)
+				}
 			}
-			require.Contains(t, others, s.ID, "a value for this test")
-			require.NotEqual(t, others[s.ID], values(e.session).Options[s.ID])
-			// A change of SpecEffort needs one of SpecModel before.
-			require.True(t, s.ID == options.SpecEffort || slices.ContainsFunc(everything(), func(a asked) bool { return a.sets == s.ID }), "%s in TestPairs", s.ID)
+			require.Empty(t, missing, s.ID)
 			value := `"value":` + others[s.ID]
 			if s.ID != options.AutoCompaction {
 				value = `"value":"` + others[s.ID] + `"`

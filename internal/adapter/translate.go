@@ -119,7 +119,7 @@ func (s *Session) applyEvent(ev quirks.Event, files render.Files) {
 	case quirks.TitleChanged:
 		s.titled(ev.Title, false)
 	case quirks.UsageChanged:
-		s.usage.Changed(ev) // usage_update needs the window's size, see updateUsage
+		s.usage.told = ev // usage_update needs the window's size, see updateUsage
 	case stream.StructuredOutput:
 		if id, runs := s.prompts.Running(); runs {
 			s.prompts.Get(id).output = ev.Output

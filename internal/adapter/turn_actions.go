@@ -175,7 +175,7 @@ func (s *Session) endPrompt(end turns.End) {
 	// next turn tells what this one used.
 	if end.ByDroid && !end.Cancelled {
 		now := time.Now()
-		s.usage.TurnEnded(now)
+		s.usage.turnEnded(now)
 		s.commands.TurnEnded(now)
 	}
 }

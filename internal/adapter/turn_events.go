@@ -7,7 +7,6 @@ import (
 
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/prompt"
-	"droid-acp/internal/adapter/internal/usage"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
@@ -24,7 +23,7 @@ func (s *Session) folded(ev quirks.PromptMerged) {
 
 // turnStarted notes which prompt droid works on now.
 func (s *Session) turnStarted(ev quirks.TurnStarted) {
-	s.usage.Began(ev, s.options.ModelInUse())
+	s.usage.began(ev, s.options.ModelInUse())
 	if p := s.prompts.Of(ev.RequestID); p != nil {
 		p.message, p.content = stream.UserMessage{RequestID: ev.RequestID}, prompt.Prompt{} // images need not be kept
 	}
@@ -42,7 +41,7 @@ func (s *Session) discarded(ev quirks.PromptDropped) {
 // turnEnded takes droid's end of a prompt.
 func (s *Session) turnEnded(ev quirks.TurnEnded) {
 	s.agent.accounts.TurnEnded(s.proc.Client(), ev, s.options.NeedsLogin())
-	s.usage.Finished(ev)
+	s.usage.finished(ev)
 	p := s.prompts.Of(ev.RequestID)
 	if p == nil {
 		s.log.Info("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
@@ -51,7 +50,7 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 		}
 		return
 	}
-	p.used = usage.Sum(p.used, ev.Used)
+	p.used = sumUsage(p.used, ev.Used)
 	ran, compaction := s.prompts.Runs(p.id), render.Compacted
 	switch {
 	case s.prompts.Cancelled(p.id):

@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"droid-acp/internal/adapter/internal/background"
-	"droid-acp/internal/adapter/internal/subagents"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
@@ -53,7 +52,7 @@ type Process struct {
 
 	parkAt time.Time // zero when it is not to be parked
 
-	Subagents subagents.Followed // of the droid that runs
+	Subagents Subagents // of the droid that runs
 }
 
 // New is a Process that has no droid.
@@ -135,7 +134,7 @@ func (p *Process) Adopt(client *droid.Client, shown []string) {
 	p.droid, p.Left, p.begun = client, background.Commands{}, 0
 	p.norm = quirks.New(client.Version())
 	p.norm.Reserve(shown...)
-	p.Subagents = subagents.Followed{}
+	p.Subagents = Subagents{}
 }
 
 // Opened takes the settings that droid told when it opened or loaded the session.
@@ -202,7 +201,7 @@ func (p *Process) Ending() bool { return p.ending }
 func (p *Process) Died(err error) {
 	p.crash = err
 	p.droid, p.ending = nil, false
-	p.Subagents = subagents.Followed{}
+	p.Subagents = Subagents{}
 }
 
 // LastCrash is why the last droid that died did so, nil when none has.
@@ -211,7 +210,7 @@ func (p *Process) LastCrash() error { return p.crash }
 // Replace parts with droid, which the caller closes. Exited follows.
 func (p *Process) Replace() *droid.Client {
 	p.retiring, p.droid, p.ending = p.droid, nil, false
-	p.Subagents = subagents.Followed{}
+	p.Subagents = Subagents{}
 	return p.retiring
 }
 

@@ -1,4 +1,4 @@
-package subagents
+package process
 
 import (
 	"testing"
@@ -8,9 +8,9 @@ import (
 )
 
 // A file is due again and again while its subagent works, and for a while where calls have no end.
-func TestFollowed(t *testing.T) {
+func TestSubagents(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
-	var f Followed
+	var f Subagents
 	_, some := f.Due()
 	require.False(t, some)
 	require.Empty(t, f.Next(now))
@@ -19,20 +19,20 @@ func TestFollowed(t *testing.T) {
 	require.Empty(t, f.Next(now))
 	at, some := f.Due()
 	require.True(t, some)
-	require.Equal(t, now.Add(Every), at)
+	require.Equal(t, now.Add(followEvery), at)
 	require.Equal(t, []string{"a", "b"}, f.Next(at))
 	require.Empty(t, f.Next(at))
 
 	require.False(t, f.Stopped(at, "a", false))
-	require.Equal(t, []string{"b"}, f.Next(at.Add(Every)))
+	require.Equal(t, []string{"b"}, f.Next(at.Add(followEvery)))
 	require.False(t, f.Stopped(at, "b", true))
-	require.False(t, f.Stopped(at.Add(Patience-1), "b", true))
-	require.True(t, f.Stopped(at.Add(Patience), "b", true))
+	require.False(t, f.Stopped(at.Add(followPatience-1), "b", true))
+	require.True(t, f.Stopped(at.Add(followPatience), "b", true))
 	_, some = f.Due()
 	require.False(t, some)
 	require.True(t, f.Stopped(at, "unknown", true))
 	require.Equal(t, []string{"a", "b"}, f.IDs())
 
 	f.Begin(at, "b") // it works again
-	require.False(t, f.Stopped(at.Add(Patience), "b", true))
+	require.False(t, f.Stopped(at.Add(followPatience), "b", true))
 }

@@ -1,6 +1,4 @@
-// Package subagents keeps which subagents of a droid are followed in their files, how far each was read, and when it is
-// read next. What is in the files is the normaliser's matter, and reading them the session's.
-package subagents
+package process
 
 import (
 	"maps"
@@ -11,14 +9,15 @@ import (
 )
 
 const (
-	// Every is how often a file is looked at: droid writes a line a message, and tells nobody.
-	Every = 500 * time.Millisecond
-	// Patience is how long after its end a subagent's file may lack how its calls ended.
-	Patience = 3 * time.Second
+	// followEvery is how often a file is looked at: droid writes a line a message, and tells nobody.
+	followEvery = 500 * time.Millisecond
+	// followPatience is how long after its end a subagent's file may lack how its calls ended.
+	followPatience = 3 * time.Second
 )
 
-// Followed are the subagents whose files are read. The zero value has none; only who has the session's lock touches it.
-type Followed struct{ all map[string]*followed }
+// Subagents are the subagents whose files are read: how far each was read, and when it is read next. The
+// zero value has none; only who has the session's lock touches it.
+type Subagents struct{ all map[string]*followed }
 
 type followed struct {
 	place store.Offset
@@ -27,7 +26,7 @@ type followed struct {
 }
 
 // Begin follows a subagent from now on. Of one that was followed before, the file is read on.
-func (f *Followed) Begin(now time.Time, id string) {
+func (f *Subagents) Begin(now time.Time, id string) {
 	if f.all == nil {
 		f.all = make(map[string]*followed)
 	}
@@ -36,11 +35,11 @@ func (f *Followed) Begin(now time.Time, id string) {
 		one = new(followed)
 		f.all[id] = one
 	}
-	one.due, one.until = now.Add(Every), time.Time{}
+	one.due, one.until = now.Add(followEvery), time.Time{}
 }
 
 // Due is when a file is to be looked at; false where none is.
-func (f *Followed) Due() (at time.Time, ok bool) {
+func (f *Subagents) Due() (at time.Time, ok bool) {
 	for _, one := range f.all {
 		if !one.due.IsZero() && (!ok || one.due.Before(at)) {
 			at, ok = one.due, true
@@ -50,13 +49,13 @@ func (f *Followed) Due() (at time.Time, ok bool) {
 }
 
 // IDs are all of them, in an order that does not change.
-func (f *Followed) IDs() []string { return slices.Sorted(maps.Keys(f.all)) }
+func (f *Subagents) IDs() []string { return slices.Sorted(maps.Keys(f.all)) }
 
 // Next are those whose time has come, in the order of IDs. Each is due again a while later.
-func (f *Followed) Next(now time.Time) (ids []string) {
+func (f *Subagents) Next(now time.Time) (ids []string) {
 	for _, id := range f.IDs() {
 		if one := f.all[id]; !one.due.IsZero() && !now.Before(one.due) {
-			one.due = now.Add(Every)
+			one.due = now.Add(followEvery)
 			ids = append(ids, id)
 		}
 	}
@@ -64,7 +63,7 @@ func (f *Followed) Next(now time.Time) (ids []string) {
 }
 
 // Place is how far a subagent's file was read.
-func (f *Followed) Place(id string) (from store.Offset) {
+func (f *Subagents) Place(id string) (from store.Offset) {
 	if one := f.all[id]; one != nil {
 		from = one.place
 	}
@@ -72,7 +71,7 @@ func (f *Followed) Place(id string) (from store.Offset) {
 }
 
 // Restart has the file of a subagent be read from its beginning.
-func (f *Followed) Restart(id string) {
+func (f *Subagents) Restart(id string) {
 	if one := f.all[id]; one != nil {
 		one.place = store.Offset{}
 	}
@@ -80,7 +79,7 @@ func (f *Followed) Restart(id string) {
 
 // Read notes that a file was read between two places. It reports false if somebody else has read on from the first one
 // meanwhile: then what was read is known already.
-func (f *Followed) Read(id string, from, to store.Offset) bool {
+func (f *Subagents) Read(id string, from, to store.Offset) bool {
 	one := f.all[id]
 	if one == nil || one.place != from {
 		return false
@@ -91,7 +90,7 @@ func (f *Followed) Read(id string, from, to store.Offset) bool {
 
 // Stopped notes that a subagent has ended. Its file is read on, for a while, if calls of its have no end yet. It reports
 // whether that is to be given up.
-func (f *Followed) Stopped(now time.Time, id string, calls bool) (giveUp bool) {
+func (f *Subagents) Stopped(now time.Time, id string, calls bool) (giveUp bool) {
 	one := f.all[id]
 	switch {
 	case one == nil:
@@ -99,7 +98,7 @@ func (f *Followed) Stopped(now time.Time, id string, calls bool) (giveUp bool) {
 	case !calls:
 		one.due = time.Time{}
 	case one.until.IsZero():
-		one.until = now.Add(Patience)
+		one.until = now.Add(followPatience)
 	case !now.Before(one.until):
 		one.due = time.Time{}
 		return true
