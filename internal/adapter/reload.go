@@ -191,7 +191,7 @@ func (r *reload) perform(ctx context.Context) *jsonrpc.Error {
 	s.out.SetID(r.SessionID)
 	s.out.Reset()
 	if !r.replay {
-		s.announceSubagents()
+		s.announceSubagents("")
 	} else {
 		s.out.Release()
 		if err := r.showAll(ctx, info, summary); err != nil {

@@ -21,9 +21,10 @@ import (
 
 // subagentSession is a subagent as the client is shown it.
 type subagentSession struct {
-	parent string // the session that it works for, by the id that the client knows
-	view   *render.View
-	asks   int // open requests
+	parent    string // the subagent that it works for; "" for the session itself
+	announced protocol.SubagentUpdate
+	view      *render.View
+	asks      int // open requests
 }
 
 // adoptSubagents has the subagents of the droid that the session has just got be shown as sessions, where the client takes that.
@@ -38,10 +39,6 @@ func (s *Session) beginSubagent(ev quirks.SubagentStarted) {
 	if !s.agent.client.Subagents {
 		return
 	}
-	parent := s.out.Session()
-	if s.subagents[ev.Parent] != nil {
-		parent = ev.Parent
-	}
 	if s.subagents == nil {
 		s.subagents = make(map[string]*subagentSession)
 	}
@@ -50,9 +47,13 @@ func (s *Session) beginSubagent(ev quirks.SubagentStarted) {
 		one = &subagentSession{view: render.New(render.Options{CWD: s.cwd, Capabilities: s.agent.client, NewID: uuid.NewString, LoginHint: diagnosis.LoginRemedy()})}
 		s.subagents[ev.ID] = one
 	}
-	one.parent, one.asks = parent, 0
+	if one.parent = ""; s.subagents[ev.Parent] != nil {
+		one.parent = ev.Parent
+	}
+	parent := cmp.Or(one.parent, s.out.Session())
 	update := protocol.SubagentIn(ev.ID, protocol.SubagentRunning, "")
 	update.Title, update.Description = protocol.Line(cmp.Or(ev.Type, "subagent")), protocol.Line(ev.Description)
+	one.announced = update
 	s.out.SendFor(parent, update)
 	if ev.Prompt != "" {
 		s.out.SendFor(ev.ID, protocol.MessageFrom(parent, cmp.Or(ev.ToolID, ev.ID)+".prompt", ev.Prompt))
@@ -118,16 +119,16 @@ func (s *Session) subagentAsks(id string, by int) {
 	}
 	switch one.asks += by; {
 	case by > 0 && one.asks == 1:
-		s.out.SendFor(one.parent, protocol.SubagentIn(id, protocol.SubagentRequiresAction, ""))
+		s.out.SendFor(cmp.Or(one.parent, s.out.Session()), protocol.SubagentIn(id, protocol.SubagentRequiresAction, ""))
 	case by < 0 && one.asks == 0 && s.proc.Norm().SubagentRunning(id):
-		s.out.SendFor(one.parent, protocol.SubagentIn(id, protocol.SubagentRunning, ""))
+		s.out.SendFor(cmp.Or(one.parent, s.out.Session()), protocol.SubagentIn(id, protocol.SubagentRunning, ""))
 	}
 }
 
 // subagentRests tells that a subagent has ended its work, and how.
 func (s *Session) subagentRests(ev quirks.SubagentEnded) {
 	if one := s.subagents[ev.ID]; one != nil {
-		s.out.SendFor(one.parent, protocol.SubagentIn(ev.ID, protocol.SubagentIdle, subagentStopReason(ev)))
+		s.out.SendFor(cmp.Or(one.parent, s.out.Session()), protocol.SubagentIn(ev.ID, protocol.SubagentIdle, subagentStopReason(ev)))
 	}
 }
 
@@ -147,11 +148,16 @@ func subagentStopReason(ev quirks.SubagentEnded) string {
 	return "error"
 }
 
-// announceSubagents announces the subagents that work, for a client that resumes the session.
-func (s *Session) announceSubagents() {
+// announceSubagents announces the subagents that work for one, or with "" for the session, and those that work for these: for a client that
+// resumes the session.
+func (s *Session) announceSubagents(parent string) {
 	for id, one := range s.subagents {
-		if s.proc.Norm().SubagentRunning(id) {
-			s.out.SendFor(one.parent, protocol.SubagentIn(id, protocol.SubagentRunning, ""))
+		if one.parent == parent && s.proc.Norm().SubagentRunning(id) {
+			s.out.SendFor(cmp.Or(one.parent, s.out.Session()), one.announced)
+			if one.asks > 0 {
+				s.out.SendFor(cmp.Or(one.parent, s.out.Session()), protocol.SubagentIn(id, protocol.SubagentRequiresAction, ""))
+			}
+			s.announceSubagents(id)
 		}
 	}
 }
@@ -160,6 +166,7 @@ func (s *Session) announceSubagents() {
 type subagentReplay struct {
 	r     *reload
 	tasks map[string]json.RawMessage // inputs of calls, by their IDs
+	asks  map[string]int             // open requests of those that work
 }
 
 // replaysSubagents begins to show a history's subagents; nil for a client that is shown none.
@@ -167,8 +174,12 @@ func (r *reload) replaysSubagents() *subagentReplay {
 	if !r.s.agent.client.Subagents {
 		return nil
 	}
+	asks := make(map[string]int)
+	for id, one := range r.s.subagents {
+		asks[id] = one.asks
+	}
 	r.s.subagents = nil // the client is shown them anew
-	return &subagentReplay{r, make(map[string]json.RawMessage)}
+	return &subagentReplay{r, make(map[string]json.RawMessage), asks}
 }
 
 // behind shows the subagent that an event of the history has begun. It reports false where the load ended before.
@@ -225,6 +236,9 @@ func (r *subagentReplay) replay(ctx context.Context, call, id string, input json
 	if running && norm == s.proc.Norm() {
 		s.proc.Subagents.Read(id, store.Offset{}, from)
 		s.apply(norm.HandleSubagentLines(time.Now(), id, lines))
+		for range r.asks[id] {
+			s.subagentAsks(id, +1)
+		}
 		return true
 	}
 	for _, ev := range quirks.SubagentHistory(time.Now(), id, lines) {

@@ -212,9 +212,36 @@ func TestLoadOfSubagentSessions(t *testing.T) {
 			e.forgetLines()
 			require.Nil(t, e.call("session/resume", sessionParamsOf(e.session)).Error)
 			time.Sleep(time.Second)
-			require.Equal(t, name == "works", slices.Contains(e.story(), "sub1 of droid: running"), "%v", e.story())
+			require.Equal(t, name == "works", slices.Contains(e.story(), "sub1 of droid: worker look running"), "%v", e.story())
 		}))
 	}
+}
+
+// A load while a subagent asks: the question stays, under the same call.
+func TestLoadWhileASubagentSessionAsks(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		root := t.TempDir()
+		e := subagentEditor(t, root, playing(launches(root, func(d *fakedroid.Droid, s *fakedroid.Subagent) error {
+			return inTurn(func() error { return worksOn(d, s, "done") }, func() error { return d.Pause(time.Hour) })
+		}), fakedroid.WithSessions(new(fakedroid.Sessions))))
+		answer := make(chan string, 1)
+		e.onAsk = func(id, _ json.RawMessage) bool { answer <- string(id); return true }
+		require.Equal(t, "end_turn", e.run("go"))
+		id := <-answer
+		time.Sleep(time.Second)
+		e.forgetLines()
+		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
+		story := e.story()
+		require.Contains(t, story, "sub1 touch a pending")
+		require.Equal(t, "sub1 of droid: requires_action", story[len(story)-1])
+		e.send(`{"jsonrpc":"2.0","id":` + id + `,"result":{"outcome":{"outcome":"selected","optionId":"proceed_once"}}}`)
+		time.Sleep(time.Minute)
+		story = e.story()
+		t.Log(strings.Join(story, "\n"))
+		require.Contains(t, story, "sub1 of droid: running")
+		require.Equal(t, "completed", e.callOf(".t1").status, "the same call")
+		e.noCallOpen()
+	})
 }
 
 // Who does not declare subagents hears nothing of them.

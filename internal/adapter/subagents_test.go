@@ -457,16 +457,20 @@ func TestLoadWhileASubagentsCallRuns(t *testing.T) {
 
 // A command that a subagent leaves in the background is followed as droid's own is, also where nobody was asked for it.
 func TestSubagentLeavesACommandInTheBackground(t *testing.T) {
-	for name, asks := range map[string]bool{"asked": true, "not asked": false} {
-		t.Run(name, inBubble(func(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		asks  bool
+		begin func(t *testing.T, root string, start starter) *editor
+	}{{"asked", true, beginOn}, {"not asked", false, beginOn}, {"asked, a session", true, subagentEditor}, {"not asked, a session", false, subagentEditor}} {
+		t.Run(c.name, inBubble(func(t *testing.T) {
 			serve, _ := leaves(t)
 			left := &leftRun{}
 			root := t.TempDir()
-			e := beginOn(t, root, func(int) (*droid.Client, error) {
+			e := c.begin(t, root, func(int) (*droid.Client, error) {
 				client := fakeDroid(fakedroid.EachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 					s := d.NewSubagent("look", root)
 					return d.Task("On it. ", func() error {
-						if err := s.Write(s.Calls("", serve)); err != nil || !asks {
+						if err := s.Write(s.Calls("", serve)); err != nil || !c.asks {
 							return inTurn(func() error { return err }, func() error { return s.Write(s.Result(serve), s.Answer("up"), s.Outcome("completed")) })
 						}
 						id, err := d.Asks(s, serve)

@@ -299,7 +299,7 @@ func TestAlone(t *testing.T) {
 func TestScratch(t *testing.T) {
 	home := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".factory", "cache"), 0o755))
-	for _, name := range []string{"settings.json", "auth.v2.file", "mcp.json", "cache/org-managed-settings.json"} {
+	for _, name := range []string{"host.json", "settings.json", "auth.v2.file", "mcp.json", "cache/org-managed-settings.json"} {
 		require.NoError(t, os.WriteFile(filepath.Join(home, ".factory", name), []byte(`{"a":1}`), 0o600))
 	}
 	cmd := fakeCommand("settings", "HOME="+home)
@@ -307,7 +307,7 @@ func TestScratch(t *testing.T) {
 	c, err := start(cmd, nil, shortBounds)
 	require.NoError(t, err)
 	dir := c.proc.scratch.Path
-	for name, there := range map[string]bool{"settings.json": true, "settings.local.json": false, "auth.v2.file": false, "mcp.json": false, "cache/org-managed-settings.json": true} {
+	for name, there := range map[string]bool{"host.json": true, "settings.json": true, "settings.local.json": false, "auth.v2.file": false, "mcp.json": false, "cache/org-managed-settings.json": true} {
 		text, err := os.ReadFile(filepath.Join(dir, ".factory", name))
 		require.Equal(t, there, err == nil, name)
 		require.Equal(t, there, string(text) == `{"a":1}`, name)

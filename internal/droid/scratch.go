@@ -12,6 +12,9 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
+// installationFiles have the ids of droid's installation and of the machine, which a droid without them makes anew and reports (0.215, 0.225).
+var installationFiles = []string{"telemetry/droid-installation-id", "host.json"}
+
 // linkSettings makes a directory for all that a process stores (see Command.Scratch), and links the settings of the user whose directory is
 // home into it. There is no login in it: droid renews a login and writes it back, and the user's would no longer hold.
 func linkSettings(home string) (dir *files.TempDir, err error) {
@@ -19,12 +22,15 @@ func linkSettings(home string) (dir *files.TempDir, err error) {
 		return nil, err
 	}
 	paths := config.OrganizationFiles(home)
+	for _, name := range installationFiles {
+		paths = append(paths, filepath.Join(home, ".factory", filepath.FromSlash(name)))
+	}
 	for _, f := range config.UserFiles(home, config.Settings, config.LocalSettings, config.OldModels) {
 		paths = append(paths, f.Path)
 	}
 	for _, path := range paths {
 		inHome, err := filepath.Rel(home, path)
-		if _, absent := os.Stat(path); err != nil || !filepath.IsLocal(inHome) || config.IsAbsent(absent) {
+		if _, absent := os.Stat(path); home == "" || err != nil || !filepath.IsLocal(inHome) || config.IsAbsent(absent) {
 			continue
 		}
 		link := filepath.Join(dir.Path, inHome)

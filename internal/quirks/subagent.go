@@ -96,7 +96,10 @@ func (n *Normalizer) requestingSubagent(sessions []string) *subagent {
 	s := &subagent{id: sessions[0], name: unnamedSubagent, nested: true}
 	for _, id := range sessions {
 		if of := n.subagents[id]; of != nil {
-			s.name, s.parent, s.task, s.background = of.name, of.id, of.task, of.background
+			s.name, s.task, s.background = of.name, of.task, of.background
+			if of.id != s.id { // else it works again
+				s.parent = of.id
+			}
 			break
 		}
 	}

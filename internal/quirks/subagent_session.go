@@ -5,6 +5,7 @@ package quirks
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"droid-acp/internal/droid/stream"
@@ -76,11 +77,28 @@ func TaskSession(end ToolEnded) string {
 	return reportedSession(text)
 }
 
-// RestartSubagent forgets what the file of a running subagent has said: it is read again from its beginning, and shown anew.
+// RestartSubagent forgets what the file of a running subagent has said: it is read again from its beginning, and shown anew. Calls of which
+// droid awaits whether they may run stay.
 func (n *Normalizer) RestartSubagent(id string) {
-	if s := n.subagents[id]; s != nil {
-		s.requested, s.uses, s.since, s.hasNewLines, s.turnEndedAt = nil, map[string]toolUse{}, time.Time{}, false, time.Time{}
+	s := n.subagents[id]
+	if s == nil {
+		return
 	}
+	s.uses, s.since, s.hasNewLines, s.turnEndedAt = map[string]toolUse{}, time.Time{}, false, time.Time{}
+	s.requested = slices.DeleteFunc(s.requested, func(c *subagentCall) bool { return !n.awaited(c) })
+	for _, c := range s.requested {
+		c.announced = false
+	}
+}
+
+// awaited reports whether a call is in a request without an answer.
+func (n *Normalizer) awaited(c *subagentCall) bool {
+	for _, calls := range n.subagentRequests {
+		if slices.Contains(calls, c) {
+			return true
+		}
+	}
+	return false
 }
 
 // SubagentHistory converts the whole file of a subagent that has ended, or of which no droid here knows.

@@ -113,3 +113,21 @@ func TestTaskSession(t *testing.T) {
 	}
 	require.Empty(t, TaskSession(ToolEnded{Content: json.RawMessage(`[]`)}))
 }
+
+// A subagent of a subagent is known by whose it is; one that works again is not its own.
+func TestSubagentOfASubagentAsASession(t *testing.T) {
+	k := beginsSession(t)
+	k.push(inBackground("t", childOne))
+	ask := asks(childTwo, "r", "c").(stream.PermissionRequest)
+	ask.Sessions = []string{childTwo, childOne, "parent"}
+	events := k.n.Handle(k.now, ask)
+	require.Contains(t, events, SubagentStarted{ID: childTwo, Parent: childOne, Description: "look"})
+	k.n.Handle(k.now, reports(childOne, "completed"))
+	for _, ev := range k.n.Handle(k.now, asks(childOne, "r2", "c")) {
+		if began, is := ev.(SubagentStarted); is {
+			require.Empty(t, began.Parent)
+			return
+		}
+	}
+	t.Fatal("it works again")
+}

@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -66,4 +67,37 @@ func TestTurnThatDroidCancelsByItself(t *testing.T) {
 	m := working(t)
 	joined(t, m, 2, Behind)
 	require.Equal(t, []Action{NeedDroid{2}}, ended(m, "request 1", Cancelled, nil))
+}
+
+// A prompt ends with what failed first of it and its messages, though what droid still had of it succeeds, or fails otherwise.
+func TestFirstFailureIsTheEnd(t *testing.T) {
+	first, later := errors.New("first"), errors.New("later")
+	for name, play := range map[string]func(m *Machine) []Action{
+		"of the prompt": func(m *Machine) []Action {
+			m.Ended("request 1", Failed, first)
+			_, actions := m.Ended("request 2", Completed, nil)
+			return actions
+		},
+		"of the prompt, and a message fails": func(m *Machine) []Action {
+			m.Ended("request 1", Failed, first)
+			_, actions := m.Ended("request 2", Failed, later)
+			return actions
+		},
+		"of a message, and the prompt fails": func(m *Machine) []Action {
+			m.Join(3, Soon)
+			m.Taken(begin, 3)
+			m.Ended("request 2", Failed, first)
+			m.Ended("request 1", Failed, later)
+			_, actions := m.Ended("request 3", Completed, nil)
+			return actions
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := working(t)
+			m.Join(2, Soon)
+			m.Taken(begin, 2)
+			actions := play(m)
+			require.Equal(t, End{ID: 1, Err: first, ByDroid: true}, actions[len(actions)-1])
+		})
+	}
 }

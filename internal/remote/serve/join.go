@@ -22,7 +22,7 @@ func (o *session) join(c *Client, request []byte, h jsonrpc.Head, note string) {
 		return
 	}
 	o.answer(c, id)
-	o.announceSubagents(c)
+	o.announceSubagents(c, o.id)
 	o.sendText(c, note)
 	if !joined && o.working {
 		w.markMissed(o.turnFrom)

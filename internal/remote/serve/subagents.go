@@ -49,11 +49,12 @@ func (a *agent) noteSubagent(open *session, line, params []byte) {
 	}
 }
 
-// announceSubagents announces the working subagents to a client that gets no replay.
-func (o *session) announceSubagents(c *Client) {
-	for _, one := range o.agent.subagents {
-		if one.open == o && !one.idle && c.caps.Subagents {
+// announceSubagents announces the working subagents of a session, and theirs in turn, to a client that gets no replay.
+func (o *session) announceSubagents(c *Client, parent string) {
+	for id, one := range o.agent.subagents {
+		if one.open == o && !one.idle && c.caps.Subagents && subject(one.announced) == parent {
 			c.send(one.announced)
+			o.announceSubagents(c, id)
 		}
 	}
 }
