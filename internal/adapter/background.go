@@ -40,7 +40,7 @@ func (s *Session) watch(ctx context.Context, client *droid.Client, c *background
 	var w *background.Watch
 	var err error
 	s.unlocked(ctx, func(ctx context.Context) {
-		w, err = files.CallBounded(ctx, s.agent.calls, "Watch", c.Output, func(path string) (*background.Watch, error) {
+		w, err = files.CallBounded(ctx, s.deps.calls, "Watch", c.Output, func(path string) (*background.Watch, error) {
 			return background.Begin(client, c.PID, path)
 		})
 	})
@@ -55,10 +55,10 @@ func (s *Session) watch(ctx context.Context, client *droid.Client, c *background
 	defer w.Close()
 	c.Of = w.Process
 	var look background.Look
-	for reads := s.agent.client.TerminalOutput || s.agent.client.AsyncTasks; !s.ended && s.proc.Left.Runs(c); {
+	for reads := s.deps.client.TerminalOutput || s.deps.client.AsyncTasks; !s.ended && s.proc.Left.Runs(c); {
 		room, seen := s.out.Full() == nil, look.At
 		s.unlocked(ctx, func(ctx context.Context) {
-			look, err = files.CallBounded(ctx, s.agent.calls, "Watch.Look", c.Output, func(string) (background.Look, error) { return w.Look(reads && room, seen), nil })
+			look, err = files.CallBounded(ctx, s.deps.calls, "Watch.Look", c.Output, func(string) (background.Look, error) { return w.Look(reads && room, seen), nil })
 		})
 		if err != nil {
 			look = background.Look{Runs: true, At: seen} // as far as one knows
@@ -154,7 +154,7 @@ func (s *Session) findBackground(ctx context.Context, messages []stream.Message)
 		s.unlocked(ctx, func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, diskTime)
 			defer cancel()
-			all = slices.DeleteFunc(all, func(l render.BackgroundCommand) bool { return ctx.Err() == nil && !s.agent.stays(l.PID, l.Output) })
+			all = slices.DeleteFunc(all, func(l render.BackgroundCommand) bool { return ctx.Err() == nil && !s.deps.stays(l.PID, l.Output) })
 		})
 	}
 	s.show.SetSurvivors(all)

@@ -71,16 +71,16 @@ func (s *Session) commandOf(p prompt.Prompt) *commandRun {
 		return nil
 	}
 	name, args, ok := commands.Split(text)
-	if bang, is := strings.CutPrefix(strings.TrimSpace(text), "!"); is && s.agent.cfg.Shell && strings.TrimSpace(bang) != "" {
+	if bang, is := strings.CutPrefix(strings.TrimSpace(text), "!"); is && s.deps.cfg.Shell && strings.TrimSpace(bang) != "" {
 		name, args = commandShell, strings.TrimSpace(bang)
 	} else if !ok || s.commands.Has(name) {
 		return nil
 	}
-	own := s.agent.ownCommands()
+	own := s.deps.ownCommands()
 	if i := slices.IndexFunc(own, func(c Command) bool { return c.Name == name }); i >= 0 {
 		return &commandRun{Command: own[i], s: s, args: args}
 	}
-	if terminal, is := s.agent.commandFor(name, args); is {
+	if terminal, is := s.deps.commandFor(name, args); is {
 		return &commandRun{Command: terminal, s: s, args: args}
 	}
 	return nil
@@ -88,7 +88,7 @@ func (s *Session) commandOf(p prompt.Prompt) *commandRun {
 
 // ListCommands returns this agent's commands, and the user's own with the skills. A command of the user replaces ours of that name.
 func (s *Session) ListCommands() (ours, users []protocol.AvailableCommand) {
-	for _, own := range s.agent.ownCommands() {
+	for _, own := range s.deps.ownCommands() {
 		if s.commands.Has(own.Name) {
 			continue
 		}

@@ -51,12 +51,12 @@ func (s *Session) Compact(ctx context.Context, instructions string) (done Compac
 	var summary string
 	from, wanted := s.droidID, s.show.WantsSummary()
 	err = s.callWithin(ctx, compactTime, errCompactTime, func(ctx context.Context) error {
-		next = s.agent.threads.Successor(ctx, from)
+		next = s.deps.threads.Successor(ctx, from)
 		id, n, err := client.Compact(ctx, instructions)
 		if err == nil {
 			next.Made(id, store.LinkCompact)
 			if wanted {
-				summary = s.agent.threads.Summary(ctx, id)
+				summary = s.deps.threads.Summary(ctx, id)
 			}
 		}
 		done.Removed = n

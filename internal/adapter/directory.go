@@ -16,7 +16,7 @@ import (
 // markLoading said.
 func (s *Session) openStored(messages int, held error) opening.Open {
 	if s.proc.Unmade() {
-		return s.agent.opener.Make(s.droidID, s.cwd, *s.systemPrompt.Load())
+		return s.deps.opener.Make(s.droidID, s.cwd, *s.systemPrompt.Load())
 	}
 	return opening.Open{ID: s.droidID, Messages: messages, CWD: s.cwd, Held: held}
 }

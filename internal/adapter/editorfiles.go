@@ -136,13 +136,13 @@ func (e editorFiles) open(o editorfs.Options, edits bool, handle hooks.Handler) 
 
 // notifyReplayed tells the user of edits that could not be completed.
 func (s *Session) notifyReplayed(ctx context.Context) {
-	left := s.agent.editorFiles.left
+	left := s.deps.editorFiles.left
 	if left == nil {
 		return
 	}
 	var texts []string
 	s.unlocked(ctx, func(ctx context.Context) {
-		texts, _ = files.CallBounded(ctx, s.agent.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.ReplayWarnings(), nil })
+		texts, _ = files.CallBounded(ctx, s.deps.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.ReplayWarnings(), nil })
 	})
 	for _, text := range texts {
 		s.update(render.Notice(text))

@@ -15,7 +15,7 @@ import (
 func (s *Session) Export(ctx context.Context, info *stream.SessionInfo, file string, named bool) (path string, err error) {
 	what := exported{s.droidID, s.cwd, file, named, s.usage.past()}
 	err = s.callBounded(ctx, func(ctx context.Context) (err error) {
-		path, err = s.agent.exportTo(ctx, info, what)
+		path, err = s.deps.exportTo(ctx, info, what)
 		return err
 	})
 	return path, err

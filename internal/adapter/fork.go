@@ -87,9 +87,9 @@ func (s *Session) Fork(ctx context.Context) (id string, failure *jsonrpc.Error) 
 		return "", failure
 	}
 	err := s.callBounded(ctx, func(ctx context.Context) error {
-		ids, err := s.agent.threads.IDs(ctx, works)
+		ids, err := s.deps.threads.IDs(ctx, works)
 		if err == nil {
-			s.agent.copyOptions(ctx, ids, id)
+			s.deps.copyOptions(ctx, ids, id)
 		}
 		return err
 	})
@@ -102,7 +102,7 @@ func (s *Session) Fork(ctx context.Context) (id string, failure *jsonrpc.Error) 
 // ForkEarlier copies the conversation that the thread had before a compaction or a
 // rewind. which is its session's id, or "before" for the last one.
 func (s *Session) ForkEarlier(ctx context.Context, which string) (id string, err error) {
-	a, works, cwd := s.agent, s.droidID, s.cwd
+	a, works, cwd := s.deps, s.droidID, s.cwd
 	var made opening.Copied
 	err = s.callBounded(ctx, func(ctx context.Context) error {
 		ids, err := a.threads.IDs(ctx, works)

@@ -77,9 +77,9 @@ func (s *Session) renewIdle() {
 // mustRenew reports whether a droid is to be replaced before it gets another prompt: it
 // has no login, or it is from before the last login and nothing would be lost.
 func (s *Session) mustRenew(client *droid.Client) bool {
-	old, lacks := s.agent.accounts.Age(client)
+	old, lacks := s.deps.accounts.Age(client)
 	return lacks || old && !s.proc.Working() && !client.HasChildren() && !s.proc.SubagentsWork() && !s.servers.LogsIn(time.Now())
 }
 
 // OffersLogin reports whether the client offers the user to log in.
-func (s *Session) OffersLogin() bool { return s.agent.client.OffersLogin }
+func (s *Session) OffersLogin() bool { return s.deps.client.OffersLogin }

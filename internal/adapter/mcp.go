@@ -48,7 +48,7 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 // startProblems looks without the lock why the programs of servers cannot be started.
 func (s *Session) startProblems(ctx context.Context, servers []stream.MCPServer) (problems mcp.Problems) {
 	if cwd := s.cwd; len(servers) > 0 {
-		s.unlocked(ctx, func(ctx context.Context) { problems = s.agent.startProblems(ctx, cwd, servers) })
+		s.unlocked(ctx, func(ctx context.Context) { problems = s.deps.startProblems(ctx, cwd, servers) })
 	}
 	return problems
 }
@@ -129,7 +129,7 @@ func (s *Session) EditorServers() []string { return s.servers.Names() }
 func (s *Session) ChangeMCPServer(ctx context.Context, verb, name string) error {
 	cwd := s.cwd
 	return s.changeDroid(ctx, func(ctx context.Context, client *droid.Client) error {
-		server, err := s.agent.ownServer(ctx, cwd, client, name)
+		server, err := s.deps.ownServer(ctx, cwd, client, name)
 		switch {
 		case err != nil:
 			return err
@@ -190,7 +190,7 @@ type MCPServer struct{ Name, State string }
 // MCPServers lists the MCP servers and their tools.
 func (s *Session) MCPServers(ctx context.Context) (all MCPServers, err error) {
 	own, cwd, how := s.servers.Names(), s.cwd, "left out; `/trust yes` lets it run"
-	if !s.agent.cfg.Trust.MayAsk() {
+	if !s.deps.cfg.Trust.MayAsk() {
 		how = "left out, since the agent was started with `--trust never`"
 	}
 	err = s.askDroid(ctx, func(ctx context.Context, client *droid.Client) error {
@@ -198,7 +198,7 @@ func (s *Session) MCPServers(ctx context.Context) (all MCPServers, err error) {
 		if err != nil {
 			return err
 		}
-		problems := s.agent.startProblems(ctx, cwd, mcp.Named(servers))
+		problems := s.deps.startProblems(ctx, cwd, mcp.Named(servers))
 		for _, server := range servers {
 			state := mcp.State(server, problems)
 			if isLeftOut(client.Without(), own, server) {

@@ -49,7 +49,7 @@ func (s *Session) LogInToMCP(ctx context.Context, name string) (reply string, er
 
 // loginBegan shows the user where to log in.
 func (s *Session) loginBegan(ev stream.MCPAuthRequired) {
-	do := s.servers.LoginBegan(time.Now(), ev, s.agent.client.URLs)
+	do := s.servers.LoginBegan(time.Now(), ev, s.deps.client.URLs)
 	if do.Show != nil {
 		s.showLogin(do.Show)
 	}
@@ -96,7 +96,7 @@ func (s *Session) cancelAuth(server string) {
 		ctx, cancel := context.WithTimeout(ctx, settingsTime)
 		defer cancel()
 		if err := client.CancelMCPAuth(ctx, server); err != nil {
-			s.agent.log.Debug("cancelling a login", zap.Error(err))
+			s.deps.log.Debug("cancelling a login", zap.Error(err))
 		}
 	})
 }
@@ -104,7 +104,7 @@ func (s *Session) cancelAuth(server string) {
 // loginEnded tells how a login ended.
 func (s *Session) loginEnded(ev stream.MCPAuthCompleted) {
 	if dialog := s.servers.DialogOf(ev.ServerName); dialog != "" {
-		s.agent.notify("elicitation/complete", protocol.ElicitationComplete{ElicitationID: dialog})
+		s.deps.notify("elicitation/complete", protocol.ElicitationComplete{ElicitationID: dialog})
 	}
 	if text := s.servers.LoginEnded(ev); text != "" {
 		s.update(render.Notice(text))

@@ -260,7 +260,7 @@ func (a *Agent) setModel(c *wire.Call) (any, *jsonrpc.Error) {
 // The editor believes it from then on.
 func (s *Session) sessionResult() protocol.SessionResult {
 	s.out.Told(s.options.Updates()...)
-	return protocol.SessionResult{Modes: s.agent.client.Modes(s.options.Modes()), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
+	return protocol.SessionResult{Modes: s.deps.client.Modes(s.options.Modes()), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
 }
 
 // checkDefaults notes for the user which defaults droid did not take, and which models the project asks for. A droid that
@@ -270,7 +270,7 @@ func (s *Session) checkDefaults() {
 	if s.proc.Client() == nil {
 		return
 	}
-	notices, again := s.options.Untaken(s.agent.cfg.Defaults, !s.proc.Has(stream.TakesAutonomyMode))
+	notices, again := s.options.Untaken(s.deps.cfg.Defaults, !s.proc.Has(stream.TakesAutonomyMode))
 	s.out.AddNotices(append(notices, s.options.Wanted(s.proc.Client().ProjectModels())...)...)
 	if again == "" {
 		return

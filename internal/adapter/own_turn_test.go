@@ -336,7 +336,7 @@ func TestLoginLeavesAnOwnTurn(t *testing.T) {
 		}
 		e.inside(func(s *Session) {
 			require.True(t, s.proc.Working())
-			s.agent.accounts.Started(s.proc.Client(), -2) // from before a login
+			s.deps.accounts.Started(s.proc.Client(), -2) // from before a login
 			s.renewIdle()
 		})
 		time.Sleep(time.Minute)

@@ -35,7 +35,7 @@ func (s *Session) Rules(ctx context.Context) (known []rules.Rule, unread, err er
 		unread error
 	}
 	err = s.callBounded(ctx, func(ctx context.Context) error {
-		got, err := files.CallBounded(ctx, s.agent.calls, "Rules.Read", cwd, func(cwd string) (got read, _ error) {
+		got, err := files.CallBounded(ctx, s.deps.calls, "Rules.Read", cwd, func(cwd string) (got read, _ error) {
 			got.known, got.unread = rules.Read(files.RealPath(cwd), files.RealPath(home), os.Getenv(droid.EnvSettings))
 			return got, nil
 		})
@@ -87,7 +87,7 @@ func (s *Session) TakeBackRules(ctx context.Context, text string, mine []rules.R
 	for range rulesTries {
 		for _, k := range mine {
 			err := s.callBounded(ctx, func(ctx context.Context) error {
-				_, err := files.CallBounded(ctx, s.agent.calls, "Rules.TakeBack", k.File, files.NoResult(func() error { return rules.TakeBack(files.Locks{}, k) }))
+				_, err := files.CallBounded(ctx, s.deps.calls, "Rules.TakeBack", k.File, files.NoResult(func() error { return rules.TakeBack(files.Locks{}, k) }))
 				return err
 			})
 			if err != nil {

@@ -125,7 +125,7 @@ func (p *userPrompt) lookAtLinks(ctx context.Context) {
 		return
 	}
 	content, missing := p.content, map[string]bool(nil)
-	p.s.unlockedAs(ctx, "the prompt", "a look at the files that it links", func(ctx context.Context) { missing = p.s.agent.missing(ctx, content) })
+	p.s.unlockedAs(ctx, "the prompt", "a look at the files that it links", func(ctx context.Context) { missing = p.s.deps.missing(ctx, content) })
 	if ctx.Err() == nil {
 		p.missing = missing
 	}

@@ -112,9 +112,9 @@ func (s *Session) launch(ctx context.Context, historyLimit int) (client *droid.C
 		}
 		words := added.Added(added.Text)
 		if !unmade {
-			words = s.agent.opener.Added(ctx, id, added)
+			words = s.deps.opener.Added(ctx, id, added)
 		}
-		client, info, err = s.agent.opener.Launch(ctx, cwd, servers, words, open)
+		client, info, err = s.deps.opener.Launch(ctx, cwd, servers, words, open)
 	})
 	if err != nil {
 		s.notLoading()
@@ -151,7 +151,7 @@ func (s *Session) adopt(client *droid.Client) {
 	client.Notify(s.loop.wake)
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
-	s.fileCalls.use(s.agent.overlay(s, client))
+	s.fileCalls.use(s.deps.overlay(s, client))
 	s.mu.Go(func() {
 		s.unlocked(s.Context, func(ctx context.Context) {
 			select {

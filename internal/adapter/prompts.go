@@ -134,7 +134,7 @@ func (p *userPrompt) answer(stop acp.StopReason, err *jsonrpc.Error) {
 			s.update(render.Message("The turn failed: " + err.Message))
 		}
 	case err == nil:
-	case !s.agent.client.MisreadsPromptErrors:
+	case !s.deps.client.MisreadsPromptErrors:
 		s.update(s.show.BeforeError()...)
 	case err.Code != acperr.CodeCancelled:
 		s.notify(strings.ReplaceAll(acperr.Text(err), "\n", "  \n")) // which Markdown shows as lines
@@ -155,7 +155,7 @@ func (p *userPrompt) respond(result any, err *jsonrpc.Error) {
 	p.responded, p.result, p.err = true, result, err
 	defer close(p.ended) // also where this panics
 	if p.call != nil {
-		p.s.agent.respond(p.call, result, err)
+		p.s.deps.respond(p.call, result, err)
 	}
 }
 
@@ -208,7 +208,7 @@ func (p *userPrompt) accept() {
 	p.id = s.prompts.Add(p)
 	asked, blocks := s.questions.IsOpen(), s.questions.Block()
 	s.prompts.Accept(p.id, p.kind())
-	if !s.agent.client.UpdatesInPromptsOnly() && (asked && s.prompts.InLine(p.id) || blocks && p.command == nil) { // to such a client it comes only now
+	if !s.deps.client.UpdatesInPromptsOnly() && (asked && s.prompts.InLine(p.id) || blocks && p.command == nil) { // to such a client it comes only now
 		s.notify("Your message waits for your answer above.")
 	}
 }

@@ -233,7 +233,7 @@ func (r *reload) load(ctx context.Context) (info *stream.SessionInfo, summary st
 	}
 	if r.replay && slices.Index(r.ids, s.droidID) > 0 {
 		id := s.droidID
-		s.unlocked(ctx, func(ctx context.Context) { summary = s.agent.threads.Summary(ctx, id) })
+		s.unlocked(ctx, func(ctx context.Context) { summary = s.deps.threads.Summary(ctx, id) })
 	}
 	return info, summary, nil
 }
@@ -348,7 +348,7 @@ func (r *reload) end(err *jsonrpc.Error) {
 	r.phase, s.load = loadOver, nil
 	r.stop()
 	defer func() { // also where this panics
-		s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
+		s.proc.Rest(time.Now(), s.deps.cfg.ParkAfter)
 		s.prompts.FinishChange(r.turn, nil)
 	}()
 	if r.moved && s.out.Opened() && (err != nil || !r.replay) {
@@ -362,9 +362,9 @@ func (r *reload) end(err *jsonrpc.Error) {
 	}
 	notOpened := !s.out.Opened() && !r.kept
 	if notOpened {
-		s.agent.sessions.Forget(s) // who loads it next begins anew
+		s.deps.sessions.Forget(s) // who loads it next begins anew
 	}
-	s.agent.respond(r.call, nil, err)
+	s.deps.respond(r.call, nil, err)
 	r.refuse(err)
 	if s.out.Opened() {
 		s.out.Release()
@@ -416,7 +416,7 @@ func (s *Session) loseLoads(err *jsonrpc.Error) {
 // that came behind that load fails alike.
 func (r *reload) neverOpened(err *jsonrpc.Error) {
 	s := r.s
-	s.agent.sessions.Forget(s)
+	s.deps.sessions.Forget(s)
 	s.unfit.Store(err)
 	s.prompts.FailWaiting(err)
 	s.Stop()
@@ -460,7 +460,7 @@ func (s *Session) loadInCall(ctx context.Context, limit int, asked acperr.Work) 
 		s.unlocked(ctx, func(ctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
-			if loaded, err = s.agent.opener.OpenIn(ctx, client, servers, load); err != nil && context.Cause(ctx) == errLoadHangs {
+			if loaded, err = s.deps.opener.OpenIn(ctx, client, servers, load); err != nil && context.Cause(ctx) == errLoadHangs {
 				err = errLoadHangs
 			}
 		})

@@ -56,7 +56,7 @@ type RewindPlan struct {
 func (s *Session) PlanRewind(ctx context.Context, info *stream.SessionInfo, to RewindPoint, wanted bool) (*RewindPlan, error) {
 	p := &RewindPlan{to: to, named: s.name.Given(), w: rewinding{s: s, client: s.proc.Client(), session: s.droidID, cwd: s.cwd, overlay: s.fileCalls.overlay}}
 	err := s.callBounded(ctx, func(ctx context.Context) error {
-		p.next = s.agent.threads.Successor(ctx, p.w.session)
+		p.next = s.deps.threads.Successor(ctx, p.w.session)
 		found, at, err := rewindFiles(ctx, p.w.client, p.w.session, to, info.Messages, p.w.cwd, wanted)
 		p.done.evicted = len(found.Evicted)
 		p.files = p.w.look(ctx, found, at, editsFrom(info.Messages, to.MessageID, p.w.cwd))

@@ -32,7 +32,7 @@ import (
 // Its goroutines are one for each request that names it (enter), its loop (Run), those that others of it begin (mu.Go, async), and those that
 // bring something from elsewhere (mu.Post). Each has the lock as long as it touches the session, and gives it up where it waits.
 type Session struct {
-	agent   *Deps
+	deps    *Deps
 	log     *zap.Logger
 	Context context.Context               // of what it does; ends with the agent's
 	Stop    context.CancelFunc            // ends Context, and so the session
@@ -69,7 +69,7 @@ type Session struct {
 
 func (d *Deps) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
 	s := &Session{
-		agent:   d,
+		deps:    d,
 		log:     d.log.With(zap.String("session", id)),
 		thread:  thread{droidID: id, cwd: cwd},
 		proc:    process.New(),
@@ -105,7 +105,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.watchServers()
 	s.mu.Go(func() { s.lookForCommands(s.Context, askTime) })
 	s.lockStored()
-	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
+	s.proc.Rest(time.Now(), s.deps.cfg.ParkAfter)
 }
 
 // answerOpening answers the request that opened the session. What was told of it before that, but for the history of a load, and
@@ -114,7 +114,7 @@ func (s *Session) answerOpening(c *wire.Call, result protocol.SessionResult) {
 	s.register()
 	s.notifyExcluded()
 	s.markReplayEnd(c)
-	s.agent.respond(c, result, nil)
+	s.deps.respond(c, result, nil)
 	s.out.Release()
 }
 
@@ -146,7 +146,7 @@ func (s *Session) notify(text string) { s.update(s.show.ShowAgentText(render.Not
 
 // notifyInOrder tells a Notice now where the client shows it now, and else with the next prompt: what a load shows comes first.
 func (s *Session) notifyInOrder(text string) {
-	if !s.isShown() || s.agent.client.HidesUpdatesOutsidePrompt && !s.prompts.RunsOne() {
+	if !s.isShown() || s.deps.client.HidesUpdatesOutsidePrompt && !s.prompts.RunsOne() {
 		s.out.AddNotices(text)
 		return
 	}

@@ -53,7 +53,7 @@ func (s *Session) optionsNow(ordered func()) (_ any, err *jsonrpc.Error) {
 		return nil, err
 	}
 	defer s.exit(&err)
-	return s.agent.optionsResult(&s.options), nil
+	return s.deps.optionsResult(&s.options), nil
 }
 
 // newOptions are the options of a new session, or of one that has stored settings.

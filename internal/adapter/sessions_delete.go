@@ -93,9 +93,9 @@ func (s *Session) onlyHere(ctx context.Context) (held error) {
 	id, release := s.droidID, s.storeLock.Begin("")
 	s.unlocked(s.Context, func(context.Context) {
 		if release != nil {
-			s.agent.atEnd("release", files.ReleaseTime, release)
+			s.deps.atEnd("release", files.ReleaseTime, release)
 		}
-		held = s.agent.opener.Free(ctx, id)
+		held = s.deps.opener.Free(ctx, id)
 	})
 	s.lockStored()
 	return held

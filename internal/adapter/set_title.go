@@ -173,7 +173,7 @@ func (s *Session) renameAlone(ctx context.Context, title string) (id string, err
 		return s.droidID, &noDroid{none}
 	}
 	id = s.droidID
-	s.unlocked(s.Context, func(ctx context.Context) { _, err = s.agent.rename(ctx, client, id, title) })
+	s.unlocked(s.Context, func(ctx context.Context) { _, err = s.deps.rename(ctx, client, id, title) })
 	return id, err
 }
 

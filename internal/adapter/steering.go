@@ -99,7 +99,7 @@ func (p *userPrompt) steer(c *wire.Call, place *ticket, asksBack bool) (outcome 
 	case asksBack:
 		return outcomePromptRequired, nil
 	}
-	s.agent.respond(c, outcomeStarted, nil) // the turn's updates come behind that
+	s.deps.respond(c, outcomeStarted, nil) // the turn's updates come behind that
 	p.began = time.Now()
 	p.accept()
 	s.cancelIfLate(place)

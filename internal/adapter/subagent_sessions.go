@@ -29,14 +29,14 @@ type subagentSession struct {
 
 // adoptSubagents has the subagents of the droid that the session has just got be shown as sessions, where the client takes that.
 func (s *Session) adoptSubagents() {
-	if s.agent.client.Subagents {
+	if s.deps.client.Subagents {
 		s.proc.Norm().ShowSubagents()
 	}
 }
 
 // beginSubagent announces a subagent that begins, or works again.
 func (s *Session) beginSubagent(ev quirks.SubagentStarted) {
-	if !s.agent.client.Subagents {
+	if !s.deps.client.Subagents {
 		return
 	}
 	if s.subagents == nil {
@@ -44,7 +44,7 @@ func (s *Session) beginSubagent(ev quirks.SubagentStarted) {
 	}
 	one := s.subagents[ev.ID]
 	if one == nil {
-		one = &subagentSession{view: render.New(render.Options{CWD: s.cwd, Capabilities: s.agent.client, NewID: uuid.NewString, LoginHint: diagnosis.LoginRemedy()})}
+		one = &subagentSession{view: render.New(render.Options{CWD: s.cwd, Capabilities: s.deps.client, NewID: uuid.NewString, LoginHint: diagnosis.LoginRemedy()})}
 		s.subagents[ev.ID] = one
 	}
 	if one.parent = ""; s.subagents[ev.Parent] != nil {
@@ -171,7 +171,7 @@ type subagentReplay struct {
 
 // replaysSubagents begins to show a history's subagents; nil for a client that is shown none.
 func (r *reload) replaysSubagents() *subagentReplay {
-	if !r.s.agent.client.Subagents {
+	if !r.s.deps.client.Subagents {
 		return nil
 	}
 	asks := make(map[string]int)
@@ -221,7 +221,7 @@ func (r *subagentReplay) replay(ctx context.Context, call, id string, input json
 		var more []stream.ChildLine
 		var to store.Offset
 		_ = s.unlockedFor(ctx, fileTime, func(ctx context.Context) error {
-			more, to = s.agent.threads.Subagent(ctx, id, from)
+			more, to = s.deps.threads.Subagent(ctx, id, from)
 			return nil
 		})
 		if lines = append(lines, more...); to == from {

@@ -34,7 +34,7 @@ func (s *Session) switchSession(ctx context.Context, next store.Successor, fresh
 		s.tellLateSession(id)
 		return context.Cause(ctx)
 	}
-	if !s.agent.sessions.Claim(s, id) {
+	if !s.deps.sessions.Claim(s, id) {
 		s.stays(old)
 		s.update(s.show.EndCompaction(render.CompactionFailed)...)
 		return message("droid made the session " + id + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
@@ -42,7 +42,7 @@ func (s *Session) switchSession(ctx context.Context, next store.Successor, fresh
 	if err := s.move(s.Context, id, fresh); err != nil {
 		s.droidID = old
 		if id != old && id != s.out.Session() {
-			s.agent.sessions.Release(s, id)
+			s.deps.sessions.Release(s, id)
 		}
 		s.stays(old)
 		s.update(s.show.EndCompaction(render.CompactionFailed)...)
@@ -124,7 +124,7 @@ func (s *Session) tellLateSession(id string) {
 func (s *Session) noteMove(ctx context.Context, from, to string) {
 	lost := ""
 	s.unlocked(ctx, func(ctx context.Context) {
-		next := s.agent.threads.Successor(ctx, from)
+		next := s.deps.threads.Successor(ctx, from)
 		next.Made(to, store.LinkMoved)
 		lost = next.Lost()
 	})
@@ -137,7 +137,7 @@ func (s *Session) noteMove(ctx context.Context, from, to string) {
 // must load that one (quirk 22). If it is open here already, two processes would work
 // on it, so this process is killed.
 func (s *Session) followTo(id string) {
-	if s.agent.sessions.Claim(s, id) {
+	if s.deps.sessions.Claim(s, id) {
 		if old := s.droidID; old != id {
 			s.mu.Go(func() { s.noteMove(s.Context, old, id) })
 		}
@@ -161,7 +161,7 @@ type LatestSessions struct {
 
 // LatestSessions lists the sessions that were used last.
 func (s *Session) LatestSessions(ctx context.Context) (all LatestSessions, err error) {
-	a, works := s.agent, s.droidID
+	a, works := s.deps, s.droidID
 	err = s.callWithin(ctx, opening.Time, errListTime, func(ctx context.Context) error {
 		page, err := a.listStored(ctx, store.Query{Limit: 20})
 		if err != nil {

@@ -79,7 +79,7 @@ func (a *Agent) findOrBegin(at *ticket, ids []string, newest string, w instructi
 // another agent compacted or rewound it since this one opened it.
 func (s *Session) catchUp(ids []string) {
 	newest := ids[len(ids)-1]
-	if newest == s.droidID || !slices.Contains(ids, s.droidID) || !s.agent.sessions.Claim(s, newest) {
+	if newest == s.droidID || !slices.Contains(ids, s.droidID) || !s.deps.sessions.Claim(s, newest) {
 		return
 	}
 	s.droidID = newest
@@ -89,7 +89,7 @@ func (s *Session) catchUp(ids []string) {
 // stays notes that the thread does not go on in the session that droid made of this
 // one.
 func (s *Session) stays(from string) {
-	s.async(func(context.Context) { s.agent.threads.MarkStays(from) })
+	s.async(func(context.Context) { s.deps.threads.MarkStays(from) })
 }
 
 // copyOptions notes for the copy of a thread what droid knows nothing of and does not copy: the value of options.FollowUp.
@@ -108,7 +108,7 @@ func (s *Session) setFollowUp(ctx context.Context, value string) bool {
 	}
 	s.updateState()
 	at, err := s.droidID, error(nil)
-	s.unlocked(ctx, func(context.Context) { err = s.agent.threads.SetFollowUp(at, value) })
+	s.unlocked(ctx, func(context.Context) { err = s.deps.threads.SetFollowUp(at, value) })
 	if err != nil {
 		s.update(render.Notice("What becomes of a second prompt is set as long as this session is open; it could not be written down (" + err.Error() + ")."))
 	}

@@ -160,10 +160,10 @@ func (s *Session) endPrompt(end turns.End) {
 	if p.command != nil {
 		p.command.ended()
 	}
-	if p.cancelled && s.agent.client.ResendsStoppedPrompt {
+	if p.cancelled && s.deps.client.ResendsStoppedPrompt {
 		s.prompts.KeepStopped(p)
 	}
-	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
+	s.proc.Rest(time.Now(), s.deps.cfg.ParkAfter)
 	if !s.prompts.RunsOne() {
 		s.update(s.show.FlushNotices()...)
 	}
