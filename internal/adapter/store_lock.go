@@ -60,9 +60,9 @@ func (s *Session) markLoading(ctx context.Context) (held error) {
 // notLoading ends what markLoading began.
 func (s *Session) notLoading() { s.releaseLock(s.loading.Begin("")) }
 
-// notMarked logs why the store does not tell other agents of this session.
+// notMarked logs why other agents do not find in the store that this session is open, unless it is ending.
 func (s *Session) notMarked(err error) {
-	if !s.ended {
+	if !s.ended && s.Context.Err() == nil {
 		s.log.Warn("other agents do not see that this session is open", zap.Error(err))
 	}
 }
