@@ -350,3 +350,45 @@ func TestRewindWithoutAQuestion(t *testing.T) {
 		})
 	}
 }
+
+// Of the files those are restored that nobody but droid has changed. The others stay, and are named.
+func TestRewindMethodRestoresFiles(t *testing.T) {
+	for acts, status := range map[string]string{"D": "edited", "DS": "changed"} {
+		synctest.Test(t, func(t *testing.T) {
+			r, s := rewindRoom(t, false, false, "zed")
+			s.acts(t, acts, false)
+			before := r.disk(s.path)
+			r.ask = func(permission) string {
+				t.Error("nobody is asked")
+				return ""
+			}
+			params := fmt.Sprintf(`"messageId":%q,"files":"restore"`, r.pointOf("go"))
+			dry, code := r.rewinds(params + `,"dryRun":true`)
+			require.Zero(t, code)
+			want := []rewindFile{{Path: s.path, Action: "restore", Status: status, Left: acts == "DS"}}
+			require.Equal(t, want, dry.Files)
+			require.Equal(t, before, r.disk(s.path))
+			done, code := r.rewinds(params)
+			require.Zero(t, code)
+			require.Equal(t, want, done.Files)
+			if acts == "D" {
+				require.Equal(t, 1, done.Restored)
+				require.Equal(t, *s.original, r.disk(s.path))
+			} else {
+				require.Zero(t, done.Restored)
+				require.Equal(t, before, r.disk(s.path), "it has changes of the user's")
+			}
+		})
+	}
+}
+
+// What a rewind would change is known before.
+func TestRewindPointsNameFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := rewindRoom(t, false, false, "zed")
+		s.acts(t, "D", false)
+		var points rewindPointsResult
+		require.NoError(t, json.Unmarshal(r.call("_droid/rewind_points", fmt.Sprintf(`{"sessionId":%q}`, r.session)).Result, &points))
+		require.Equal(t, []string{s.path}, points.Points[0].Files)
+	})
+}

@@ -77,12 +77,12 @@ func (a *Agent) newOptions(c *wire.Call, p instructions.Params, stored *stream.S
 }
 
 // newOptionState is the state of the options before droid has said anything.
-func (a *Deps) newOptionState() options.State {
-	return options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions, a.client.NarrowOptions)
+func (d *Deps) newOptionState() options.State {
+	return options.New(d.cfg.Defaults.FollowUp, d.client.BooleanOptions, d.client.NarrowOptions)
 }
 
-func (a *Deps) optionsResult(o *options.State) protocol.OptionsResult {
-	return protocol.OptionsResult{Modes: a.client.Modes(o.Modes()), ConfigOptions: o.ListUpdate().ConfigOptions}
+func (d *Deps) optionsResult(o *options.State) protocol.OptionsResult {
+	return protocol.OptionsResult{Modes: d.client.Modes(o.Modes()), ConfigOptions: o.ListUpdate().ConfigOptions}
 }
 
 // setFirst sets the options to the values that the request which opens the session has for them. A value that an option does not have is
