@@ -26,7 +26,7 @@ func (s *Session) works(now time.Time) (works, quiet bool) {
 	return quiet, quiet
 }
 
-// reportActivity tells a server that keeps this agent when the session begins to work, and when it rests. It runs as the
+// reportActivity notifies a server that keeps this agent when the session begins to work, and when it rests. It runs as the
 // session's lock is given up, so what was sent with it comes before.
 func (s *Session) reportActivity() {
 	if !s.deps.client.Activity || !s.out.Opened() {

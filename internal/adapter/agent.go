@@ -28,7 +28,7 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// Config is what an Agent needs to know.
+// Config configures an Agent.
 type Config struct {
 	opening.Config
 	// Locate finds droid's executable; its error says how to install it. Start
@@ -45,7 +45,7 @@ type Config struct {
 	ParkAfter time.Duration
 	// Files is how droid's reads and edits reach the files.
 	Files FilesWay
-	// ClientShows is what the user says that the client shows of a permission request; "" for nothing.
+	// ClientShows says which parts of a permission request the client shows, according to the user; "" for nothing.
 	ClientShows string
 	// Journal is the directory for edits that are on their way to the editor, so that
 	// they are not lost when this program is killed. It need not exist.
@@ -59,7 +59,7 @@ type Config struct {
 	Log     *zap.Logger
 }
 
-// Deps is what sessions use of their agent.
+// Deps are the parts of an agent that its sessions use.
 type Deps struct {
 	cfg         Config
 	client      protocol.ClientCapabilities             // set once, before any session
@@ -74,7 +74,7 @@ type Deps struct {
 	calls       *files.CallLimiter                    // of the disk, which may hang
 	stays       func(process int, output string) bool // droid.MayStillRun
 	conn        *wire.Conn                            // to the editor
-	ctx         context.Context                       // ends when the editor is gone or Serve is told to stop
+	ctx         context.Context                       // ends when the editor has disconnected or Serve is to stop
 	log         *zap.Logger
 }
 
@@ -151,7 +151,7 @@ const closeTime = 10 * time.Second
 // and then the one for the editor to read them.
 const flushTime = 2 * time.Second
 
-// errStuck is why Serve did not end in order.
+// errStuck reports that Serve did not end in order.
 var errStuck = errors.New("a session did not end in time; its droid was killed")
 
 // Serve answers the editor until in ends, nobody reads out any more, or ctx is
@@ -210,7 +210,7 @@ func (a *Agent) handle(c *wire.Call) (any, *jsonrpc.Error) {
 	return result, a.inItsWords(c, err)
 }
 
-// respond answers a request before its function returns: what is told from then on comes behind the response.
+// respond answers a request before its function returns: updates sent from then on follow the response.
 func (d *Deps) respond(c *wire.Call, result any, err *jsonrpc.Error) {
 	c.Respond(result, d.inItsWords(c, err))
 }

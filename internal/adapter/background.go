@@ -35,7 +35,7 @@ func (s *Session) handleBackground(ev quirks.Event) {
 	}
 }
 
-// watch tells what a command in the background writes, and that it has ended.
+// watch shows the output of a background command, and its end.
 func (s *Session) watch(ctx context.Context, client *droid.Client, c *background.Command) {
 	var w *background.Watch
 	var err error
@@ -64,7 +64,7 @@ func (s *Session) watch(ctx context.Context, client *droid.Client, c *background
 			look = background.Look{Runs: true, At: seen} // as far as one knows
 		}
 		switch {
-		case !s.proc.Left.Runs(c): // it was told that it has ended
+		case !s.proc.Left.Runs(c): // its end was reported
 		case !look.Runs:
 			s.update(s.show.BackgroundOutput(c.BackgroundCommand, look.Piece)...)
 			s.backgroundEnded(c, look.LastWords)
@@ -75,7 +75,7 @@ func (s *Session) watch(ctx context.Context, client *droid.Client, c *background
 	}
 }
 
-// backgroundEnded tells that a command in the background has ended, once.
+// backgroundEnded shows once that a background command has ended.
 func (s *Session) backgroundEnded(c *background.Command, lastWords string) {
 	if !s.proc.Left.Ended(c) {
 		return

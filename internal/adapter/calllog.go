@@ -63,7 +63,7 @@ func logCall(log *zap.Logger, c *wire.Call, began time.Time, result any, err *js
 	log.Info(text, append(fields, endingFields(began, stop, err)...)...)
 }
 
-// turnEndedText is what the log says of each turn.
+// turnEndedText is the log message for the end of each turn.
 const turnEndedText = "turn ended"
 
 // logTurn notes how a turn ended that began then.
@@ -71,7 +71,7 @@ func logTurn(log *zap.Logger, began time.Time, stop acp.StopReason, err *jsonrpc
 	log.Info(turnEndedText, endingFields(began, stop, err)...)
 }
 
-// endingFields is what the log says of how something ended that began then.
+// endingFields are the log fields for the end of something that began at that time.
 func endingFields(began time.Time, stop acp.StopReason, err *jsonrpc.Error) []zap.Field {
 	fields := append(errorFields(err), zap.Float64("seconds", time.Since(began).Seconds()))
 	if stop != "" {
@@ -80,7 +80,7 @@ func endingFields(began time.Time, stop acp.StopReason, err *jsonrpc.Error) []za
 	return fields
 }
 
-// errorFields is what a log says of an error.
+// errorFields are the log fields for an error.
 func errorFields(err *jsonrpc.Error) []zap.Field {
 	if err == nil {
 		return nil

@@ -33,7 +33,7 @@ func (s *Session) awaitTurn(ctx context.Context, of turns.Scope) (*turns.Change,
 	return change, nil
 }
 
-// takesNothing is why the session takes no request any more, nil when it does.
+// takesNothing returns the error if the session takes no more requests, nil if it does.
 func (s *Session) takesNothing() *jsonrpc.Error {
 	if err := s.unfit.Load(); err != nil {
 		return err

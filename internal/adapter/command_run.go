@@ -237,7 +237,7 @@ func (s *Session) uncancellable(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// message is an error whose text is all that the user is told.
+// message is an error whose text is the whole reply to the user.
 type message string
 
 func (m message) Error() string { return string(m) }
@@ -346,7 +346,7 @@ func (f *failure) Unwrap() error { return f.why }
 // sentence is the text of an error with one full stop.
 func sentence(err error) string { return strings.TrimSuffix(plainly(err).Error(), ".") + "." }
 
-// unknownOutcome is why nobody knows whether droid did what it was asked.
+// unknownOutcome says why it is unknown whether droid did what it was asked.
 type unknownOutcome struct{ why error }
 
 func (e *unknownOutcome) Error() string { return e.why.Error() }

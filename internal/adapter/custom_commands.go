@@ -23,13 +23,13 @@ func (s *Session) refreshCommands(ctx context.Context, noPrompt func() bool) {
 	if stale && noPrompt() && s.load == nil && s.prompts.RPC.Holder() == nil && !s.questions.IsOpen() {
 		s.endDroid(replaced, "a command or a skill has changed")
 		if _, _, err := s.awaitDroid(ctx, 1); err != nil {
-			return // the next prompt tells why
+			return // the next prompt reports why
 		}
 	}
 	s.lookForCommands(s.Context, lookTime)
 }
 
-// lookForCommands asks droid for its commands and skills, and tells the editor what is new. droid has
+// lookForCommands asks droid for its commands and skills, and sends the editor what is new. droid has
 // so long for its answer; what it does not tell is as before.
 func (s *Session) lookForCommands(ctx context.Context, limit time.Duration) {
 	client, look := s.proc.Client(), s.commands.Look()

@@ -99,7 +99,7 @@ func (a *Agent) serveFiles(opened editorFiles) bool {
 	return true
 }
 
-// servedFiles is what serveFiles took, for an agent that has ended: initialize may still run.
+// servedFiles are the files that serveFiles took, for an agent that has ended: initialize may still run.
 func (a *Agent) servedFiles() editorFiles {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -134,7 +134,7 @@ func (e editorFiles) open(o editorfs.Options, edits bool, handle hooks.Handler) 
 	return e, nil
 }
 
-// notifyReplayed tells the user of edits that could not be completed.
+// notifyReplayed notifies the user of edits that could not be completed.
 func (s *Session) notifyReplayed(ctx context.Context) {
 	left := s.deps.editorFiles.left
 	if left == nil {

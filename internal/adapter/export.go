@@ -21,7 +21,7 @@ func (s *Session) Export(ctx context.Context, info *stream.SessionInfo, file str
 	return path, err
 }
 
-// exported is what is written of a session, and where.
+// exported says which parts of a session are written, and where.
 type exported struct {
 	session, cwd string
 	file         string                 // "" for droid-SESSION.html in cwd

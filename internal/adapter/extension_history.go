@@ -14,7 +14,7 @@ import (
 // The extension methods that need the whole conversation, which droid tells while
 // no prompt runs.
 
-// whole returns the whole conversation. remedy tells the caller what to do if a prompt runs.
+// whole returns the whole conversation. remedy says what the caller can do if a prompt runs.
 func (s *Session) whole(ctx context.Context, remedy string) (*stream.SessionInfo, *jsonrpc.Error) {
 	if s.prompts.Busy() {
 		return nil, acperr.InvalidRequest("the session works on a prompt; " + remedy)

@@ -16,7 +16,7 @@ import (
 type rewindParams struct {
 	MessageID string `json:"messageId"` // of the prompt to go back to, see _droid/rewind_points
 	Files     string `json:"files"`     // rewindFilesRestore, or rewindFilesNone, which "" is, too
-	DryRun    bool   `json:"dryRun"`    // only tells what would change
+	DryRun    bool   `json:"dryRun"`    // only reports what would change
 	Cancel    bool   `json:"cancel"`    // cancels a prompt that runs, and those that wait
 }
 

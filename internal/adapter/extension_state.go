@@ -69,7 +69,7 @@ type autoCompactionParams struct {
 	Enabled *bool `json:"enabled"`
 }
 
-// autoCompactionResult is what droid's setting is after the change.
+// autoCompactionResult has droid's setting after the change.
 type autoCompactionResult struct {
 	Enabled bool `json:"enabled"`
 }

@@ -45,15 +45,15 @@ func (d *fileOverlay) free(f func()) {
 	d.s.async(func(context.Context) { d.s.deps.atEnd("Overlay", files.ReleaseTime, f) })
 }
 
-// jobOutcome is what came of a job.
+// jobOutcome is the result of a job.
 type jobOutcome struct {
 	answer hooks.Answer // what a hook that waits for it is to say
 	tells  []protocol.Update
-	again  bool         // the call is to be told again, with files
+	again  bool         // the call is to be shown again, with files
 	files  render.Files // its files as they are now
 }
 
-// doJobs does the jobs of one process without the lock, one after the other, and tells what came of each. What the last one
+// doJobs does the jobs of one process without the lock, one after the other, and reports each result. What the last one
 // answers is returned.
 func (s *Session) doJobs(ctx context.Context, jobs ...filecalls.Job) (answer hooks.Answer) {
 	overlay := s.fileCalls.overlay // another process may come meanwhile

@@ -90,7 +90,7 @@ func (s *Session) messageEnded(end turns.Merged) {
 	}
 }
 
-// tellUnsaid tells the user that the model does not get their words.
+// tellUnsaid notifies the user that the model does not get their words.
 func (s *Session) tellUnsaid(text string) {
 	s.notify("What you said with your refusal did not reach the model: " + text)
 }

@@ -37,7 +37,7 @@ func (s *Session) unlocked(ctx context.Context, f func(ctx context.Context)) {
 	s.unlockedAs(ctx, "", "", f)
 }
 
-// unlockedAs is unlocked, and the user is told meanwhile who waits for what.
+// unlockedAs is unlocked; while it runs, /status shows who waits for what.
 func (s *Session) unlockedAs(ctx context.Context, who string, what need, f func(ctx context.Context)) {
 	s.mu.Unlocked(who, string(what), func() {
 		ctx, cancel := context.WithCancel(ctx)

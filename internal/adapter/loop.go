@@ -176,7 +176,7 @@ func (s *Session) end() {
 	}
 }
 
-// errEnded is why nobody waits in a session that has ended.
+// errEnded ends every wait of a session that has ended.
 var errEnded = errors.New("the session has ended")
 
 // afterEnd makes sure, in case end panicked, that every prompt is answered and droid

@@ -23,7 +23,7 @@ import (
 // internal/adapter/mcp decides what is to be done about a session's MCP servers. This file does
 // it: it tells the user, and asks droid for tools.
 
-// mcpStatus takes what droid says of its MCP servers, and tells of those that failed.
+// mcpStatus takes the states of droid's MCP servers, and notifies the user of those that failed.
 func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 	client := s.proc.Client()
 	if client != nil && client.Without() != nil {
@@ -89,7 +89,7 @@ func startProblem(server stream.MCPServer, cwd string) string {
 	return ""
 }
 
-// processOf is what client can do with MCP servers.
+// processOf returns what client can do with MCP servers.
 func processOf(client *droid.Client) mcp.Abilities {
 	return mcp.Abilities{Takes: client.TakesRuntime(), Version: client.Version()}
 }
@@ -177,7 +177,7 @@ func (d *Deps) ownServer(ctx context.Context, cwd string, client *droid.Client, 
 	return servers[i], nil
 }
 
-// MCPServers is what droid tells of MCP servers.
+// MCPServers are the MCP servers that droid reports.
 type MCPServers struct {
 	Servers []MCPServer
 	Editor  []string // those of the editor whose state droid does not tell

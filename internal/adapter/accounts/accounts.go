@@ -22,10 +22,10 @@ type Accounts struct {
 	last   *attempt      // nil for none
 	seen   int           // how many logins there were
 	droids map[Droid]int // how many there had been when it was started; noLogin: it has none
-	status string        // the kind that the editor was told last
+	status string        // the kind last sent to the client
 }
 
-// New returns the accounts of an agent that has seen no login. tell tells the editor as whom
+// New returns the accounts of an agent that has seen no login. tell reports to the editor as whom
 // droid works, and returns at once.
 func New(tell func(protocol.AuthStatus)) *Accounts {
 	return &Accounts{tell: tell, droids: make(map[Droid]int)}
@@ -81,7 +81,7 @@ func (a *Accounts) Login(c *wire.Call, start login.Start, method string, e Edito
 	defer cancel(nil)
 	c.Async()
 	if before != nil {
-		<-before // some seconds: its droid was told to end
+		<-before // some seconds: its droid was asked to end
 	}
 	s := &shown{Editor: e, accounts: a, attempt: at, request: c.Response.ID(), end: cancel}
 	shows, hide := context.WithCancel(ctx)

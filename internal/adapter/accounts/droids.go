@@ -35,7 +35,7 @@ func (a *Accounts) Started(d Droid, logins int) {
 	a.droids[d] = logins
 }
 
-// Age tells whether a droid is from before the last login, and whether it is known to have
+// Age reports whether a droid is from before the last login, and whether it is known to have
 // no login.
 func (a *Accounts) Age(d Droid) (old, lacks bool) {
 	a.mu.Lock()

@@ -19,13 +19,13 @@ import (
 type Editor struct {
 	Conn   *wire.Conn
 	Client protocol.ClientCapabilities
-	// Announce tells the user something that belongs to no session: a title in one line to a
+	// Announce shows the user something that belongs to no session: a title in one line to a
 	// client that shows notices, else the text.
 	Announce func(title, text string)
 	Log      *zap.Logger
 }
 
-// shown is what the editor is shown of one authenticate request.
+// shown is the part of one authenticate request that the editor shows.
 type shown struct {
 	Editor
 	accounts *Accounts
@@ -76,7 +76,7 @@ func (s *shown) inWords(address string) {
 	s.Announce("Log in to Factory: open "+address, "To log in to Factory, confirm the code in the browser. If no page has opened there, open "+address)
 }
 
-// log tells on stderr, which some editors show.
+// log writes to stderr, which some editors show.
 func (s *shown) log(text string) { s.Log.Warn(text) }
 
 // tell passes on a notification, and says in words what a client would drop.
@@ -101,7 +101,7 @@ func (s *shown) notify(method string, params any) {
 	}
 }
 
-// say tells in words what a message of droid's says.
+// say puts a message of droid's into words.
 func (s *shown) say(params json.RawMessage) {
 	words := visible.Text(login.PlainText(params))
 	if words == "" {

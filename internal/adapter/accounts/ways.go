@@ -9,7 +9,7 @@ import (
 
 // Ways to log in, beside droid's own in package login.
 const (
-	// loginEarlier is what the one method of earlier versions was called. Clients may
+	// loginEarlier is the name of the only method of earlier versions. Clients may
 	// have stored it.
 	loginEarlier = "factory-login"
 	// loginTerminal is this program's login command, which the client runs in a terminal.

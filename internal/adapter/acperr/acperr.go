@@ -27,7 +27,7 @@ const (
 	codeInternal  = -32603
 )
 
-// Text is what an error says to a user, without its kind, which is for programs.
+// Text returns the text of an error for a user, without its kind, which is for programs.
 func Text(err *jsonrpc.Error) string {
 	if data, ok := err.Data.(map[string]string); ok && data["details"] != "" {
 		return data["details"]
@@ -69,7 +69,7 @@ func Lost() *jsonrpc.Error {
 	return Internal("internal_error", "droid-acp failed while the session worked on this. The details are in its log; please report this.")
 }
 
-// Panicked tells of a panic in this program.
+// Panicked returns the error for a panic in this program.
 func Panicked(p any) *jsonrpc.Error {
 	return Internal("internal_error", fmt.Sprintf("droid-acp failed: %v. The details are in its log; please report this.", p))
 }
@@ -197,7 +197,7 @@ func ModeLost(wanted, is string, why error) *jsonrpc.Error {
 		"The mode is %q, in which droid asks less. Choose a mode, then send the prompt again.", wanted, said, is))
 }
 
-// Died is why the turn machine ends prompts when droid has died. What the user reads depends
+// Died is the error with which the turn machine ends prompts when droid has died. What the user reads depends
 // on how often it has, see Crash.
 type Died struct{ Exit error }
 
@@ -243,7 +243,7 @@ func KeepsCrashing(last error) *jsonrpc.Error {
 	return Internal("droid_keeps_crashing", fmt.Sprintf("droid died %d times in a row in this session and is not started again. The last time: %s ", turns.MaxCrashes, crashText(last, "droid is gone."))+crashRemedy())
 }
 
-// crashText tells how droid ended, with the last lines of its stderr. It returns
+// crashText says how droid ended, with the last lines of its stderr. It returns
 // unknown if err does not tell.
 func crashText(err error, unknown string) string {
 	var exit *droid.ExitError

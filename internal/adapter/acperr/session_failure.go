@@ -13,7 +13,7 @@ const (
 	actionNewSession = "new_session"
 )
 
-// failures has, by the words for programs, what Air is told of a failed turn: a category and what the user can do. Others are of the
+// failures has, by the words for programs, what Air receives for a failed turn: a category and what the user can do. Others are of the
 // category unknown.
 var failures = map[string]struct {
 	category string

@@ -33,7 +33,7 @@ type Params struct {
 	Meta                  json.RawMessage `json:"_meta"`
 }
 
-// Wanted is what the params of a request ask for.
+// Wanted is the request that the params make.
 type Wanted struct {
 	SessionID string
 	CWD       string // clean

@@ -33,7 +33,7 @@ func (i Instructions) Added(stored string) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// workspace tells the model of the additional directories. Their names are in JSON, so
+// workspace describes the additional directories to the model. Their names are in JSON, so
 // that a name with line breaks or markup in it stays a name.
 func (i Instructions) workspace() string {
 	var b strings.Builder

@@ -23,7 +23,7 @@ type Login struct {
 	asked   Dialog // that dialog
 }
 
-// Text tells a user who gets no dialog where to log in. It leaves out an address that
+// Text says, for a user who gets no dialog, where to log in. It leaves out an address that
 // no browser should be sent to.
 func (l *Login) Text() string {
 	text := "The MCP server " + l.Server + " needs you to log in"
@@ -36,7 +36,7 @@ func (l *Login) Text() string {
 	return text
 }
 
-// loginHint tells how to log in to a server that wants it.
+// loginHint says how to log in to a server that requires it.
 func loginHint(server string) string {
 	return "The MCP server " + server + " needs you to log in: type " + loginCommand(server) + "."
 }
@@ -49,7 +49,7 @@ func isWebAddress(address string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// Asked is a "/mcp login" that waits for the address that droid tells.
+// Asked is a "/mcp login" that waits for droid's address.
 type Asked struct {
 	Reply string // answers the user; "" until the address is known
 
@@ -72,10 +72,10 @@ func (s *Servers) Unasked(a *Asked) (waited bool) {
 	return true
 }
 
-// Began is what a session has to do when a login has begun, in this order.
+// Began lists the actions of a session when a login has begun, in this order.
 type Began struct {
 	Show  *Login   // the editor is to be asked to open its address; nil for not
-	Texts []string // to be told to the user
+	Texts []string // to show to the user
 }
 
 // LoginBegan takes the address of a login, which the "/mcp login" that asked for it replies with. dialogs is whether

@@ -109,7 +109,7 @@ func toolPrefix(name string) string {
 	return name
 }
 
-// inToolName is what stands for a character of a name.
+// inToolName returns the replacement for a character of a name.
 func inToolName(r rune) rune {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':

@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// Abilities are what a droid process can do with the editor's MCP servers.
+// Abilities say what a droid process can do with the editor's MCP servers.
 type Abilities struct {
 	Takes   bool // it has them from a settings file of its own, see droid.Client.SetRuntime
 	Version stream.Version

@@ -1,5 +1,5 @@
 // Package background keeps the commands that droid has left running when their calls had ended, and looks what becomes
-// of them: droid tells nothing of that. They end with their droid.
+// of them: droid does not report that. They end with their droid.
 package background
 
 import (

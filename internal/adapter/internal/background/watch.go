@@ -20,7 +20,7 @@ const (
 	StopTime = 2 * time.Second
 	// most is how much of what a command has written between two looks is read, in bytes.
 	most = 32 << 10
-	// mostWords is how much of the end of its output is told in a message, in bytes.
+	// mostWords is how much of the end of its output is sent in a message, in bytes.
 	mostWords = 2 << 10
 )
 
@@ -47,7 +47,7 @@ func Begin(client *droid.Client, id int, output string) (*Watch, error) {
 	return w, nil
 }
 
-// Look is what is seen of a command.
+// Look is an observation of a command.
 type Look struct {
 	Runs      bool
 	Piece     string // what it has written since the last look

@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 )
 
-// List is what a session knows of its commands. It is not safe for concurrent use; the zero
+// List has the commands that a session knows. It is not safe for concurrent use; the zero
 // value knows none.
 type List struct {
 	found   Found

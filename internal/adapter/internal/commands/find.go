@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/render"
 )
 
-// Found is what was found in one look.
+// Found is the result of one search.
 type Found struct {
 	commands []droid.CustomCommand // as droid lists them; nil when it did not
 	skills   []droid.Skill         // likewise

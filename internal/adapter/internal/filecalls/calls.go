@@ -147,7 +147,7 @@ func (c *Calls) started(told quirks.ToolInput, cwd string) {
 }
 
 // ended lets go of what a call held. After a success the hook after the tool is still to
-// come on a droid that tells the result before it (0.99).
+// come on a droid that reports the result before it (0.99).
 func (c *Calls) ended(ev quirks.ToolEnded) {
 	o := c.call(ev.ID)
 	switch {
@@ -237,7 +237,7 @@ func (c *Calls) serve() {
 	}
 }
 
-// job is what is to be done for a hook, nil when its call is not known.
+// job returns the job for a hook, nil if its call is not known.
 func (c *Calls) job(h *Hook) *Job {
 	at, ours := stageOf[h.Event]
 	o := c.first(h.Tool, at, h.files)

@@ -5,7 +5,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// Work is what a Job does with the editor's files.
+// Work is the operation of a Job on the editor's files.
 type Work int
 
 const (
@@ -30,7 +30,7 @@ type Job struct {
 	Call  quirks.ToolInput // as droid announced it
 	Files []string         // of the call, by absolute path
 	// Shown says that the user has seen the call. If preparing it changes a file, what they
-	// had not saved would seem to be droid's in the diff, so the call is told again.
+	// had not saved would seem to be droid's in the diff, so the call is shown again.
 	Shown bool
 }
 
@@ -55,7 +55,7 @@ func (c *Calls) BeforeShown(ev quirks.Event, files []string) (jobs []Job) {
 			jobs = append(jobs, Job{Work: Pause, Call: o.told})
 		}
 	case quirks.ToolEnded:
-		// A droid that tells the result before the hook (0.99) has its edit on the way to
+		// A droid that reports the result before the hook (0.99) has its edit on the way to
 		// the editor now.
 		if c.overlay != nil {
 			jobs = []Job{{Work: Settle, Call: quirks.ToolInput{ID: ev.ID}, Files: files}}
@@ -87,7 +87,7 @@ func (c *Calls) asked(tools []stream.PermissionToolUse) (calls []*call) {
 }
 
 // Deferred are honest events that wait: the first one for the files that it is shown with, the
-// others behind it, so that all are told in order.
+// others behind it, so that all are reported in order.
 type Deferred struct{ events []quirks.Event }
 
 // Defer has an event wait for its files. None may wait before.
@@ -96,7 +96,7 @@ func (c *Calls) Defer(ev quirks.Event) *Deferred {
 	return c.deferred
 }
 
-// Waiting is what waits, nil for nothing.
+// Waiting returns the job that waits, nil for none.
 func (c *Calls) Waiting() *Deferred { return c.deferred }
 
 // Behind has events wait behind the one that waits. It reports false when none does.

@@ -45,7 +45,7 @@ type waiter struct {
 
 // Wait describes a wait for the user.
 type Wait struct {
-	Who, What string // Who is "" where the user is not told
+	Who, What string // Who is "" if the user is not shown the waiter
 	Since     time.Time
 }
 
@@ -108,7 +108,7 @@ func (m *Monitor) WaitFor(ctx context.Context, who, what string, condition func(
 	return m.wait(ctx, w)
 }
 
-// Await is WaitFor for what will hold in any case: End does not end it, and the user is not told of it.
+// Await is WaitFor for a condition that will hold in any case: End does not end it, and the user is not shown the waiter.
 func (m *Monitor) Await(ctx context.Context, condition func() bool) error {
 	w := newWaiter(condition)
 	w.patient = true

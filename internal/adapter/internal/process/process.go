@@ -46,7 +46,7 @@ type Process struct {
 	Left  background.Commands
 	begun int
 
-	retiring *droid.Client      // the droid before, which was told to end and still runs
+	retiring *droid.Client      // the previous droid, which was asked to end and still runs
 	polite   context.Context    // a droid that retires may take its time until this ends
 	hurry    context.CancelFunc // ends polite
 
@@ -67,7 +67,7 @@ func (p *Process) Client() *droid.Client { return p.droid }
 // Norm is the normaliser of that droid's events, or of the last one's.
 func (p *Process) Norm() *quirks.Normalizer { return p.norm }
 
-// Events are what that droid says, nil while none runs.
+// Events returns the droid's events, nil while none runs.
 func (p *Process) Events() <-chan stream.Event {
 	if p.droid == nil {
 		return nil
@@ -137,7 +137,7 @@ func (p *Process) Adopt(client *droid.Client, shown []string) {
 	p.Subagents = Subagents{}
 }
 
-// Opened takes the settings that droid told when it opened or loaded the session.
+// Opened takes the settings that droid reported when it opened or loaded the session.
 func (p *Process) Opened(settings stream.Settings) []quirks.Event {
 	p.unmade = false
 	p.norm.SetVersion(p.droid.Version())
@@ -204,7 +204,7 @@ func (p *Process) Died(err error) {
 	p.Subagents = Subagents{}
 }
 
-// LastCrash is why the last droid that died did so, nil when none has.
+// LastCrash returns why the last droid that died did so, nil if none has.
 func (p *Process) LastCrash() error { return p.crash }
 
 // Replace parts with droid, which the caller closes. Exited follows.
@@ -304,11 +304,11 @@ const silentAfter = time.Minute
 // silence is how long droid has said nothing.
 type silence struct {
 	since   time.Time     // droid's last word
-	told    time.Duration // the length of silence that the user was told last
-	message string        // the id of the message that tells it; later lengths are added to it
+	told    time.Duration // the length of silence in the last message to the user
+	message string        // the ID of that message; later lengths are added to it
 }
 
-// next is how long the silence must last before the user is told again.
+// next returns how long the silence must last before the next message to the user.
 func (q *silence) next() time.Duration { return max(silentAfter, 2*q.told) }
 
 // Touch restarts the measurement of droid's silence: droid has sent something, or was not read.

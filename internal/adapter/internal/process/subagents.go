@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// followEvery is how often a file is looked at: droid writes a line a message, and tells nobody.
+	// followEvery is how often a file is looked at: droid writes a line for each message, without a notification.
 	followEvery = 500 * time.Millisecond
 	// followPatience is how long after its end a subagent's file may lack how its calls ended.
 	followPatience = 3 * time.Second

@@ -16,7 +16,7 @@ const maxContent = 8 << 20
 // and a common misspelling of one.
 var declarable = map[string]bool{"image/png": true, "image/jpeg": true, "image/jpg": true, "image/gif": true, "image/webp": true}
 
-// beginning is how much of an image tells its type, in bytes.
+// beginning is the length of an image's start that shows its type, in bytes.
 const beginning = 12
 
 // typeOf is the type of an image that begins so, "" of what droid does not take.

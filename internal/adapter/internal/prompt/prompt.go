@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// Prompt is what an editor sends with session/prompt, parsed.
+// Prompt is the parsed prompt of a session/prompt request.
 type Prompt struct{ blocks []block }
 
 // block is one block of a prompt (ACP v1, ContentBlock). It is a type of its own,
@@ -38,7 +38,7 @@ type resource struct {
 	Blob     *string `json:"blob"`
 }
 
-// Rules are what the session at hand can take.
+// Rules say which content the session can take.
 type Rules struct {
 	Dir         string          // what mentions in the text are relative to
 	AttachFiles bool            // this droid takes attached files (since 0.99)

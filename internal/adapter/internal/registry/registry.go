@@ -22,7 +22,7 @@ var (
 	ErrTaken = errors.New("the session is open already")
 )
 
-// Session is what the registry knows of one.
+// Session is a session as the registry knows it.
 type Session interface {
 	comparable
 	// Run is the session's loop. It returns when nothing of the session is left.

@@ -6,11 +6,11 @@ import (
 	"droid-acp/internal/text/markdown"
 )
 
-// Told is how much of a command's output the model is told, in bytes: half of it
+// Told is the most of a command's output that the model receives, in bytes: half of it
 // from the beginning and half from the end.
 const Told = 16 << 10
 
-// Note is what the model is told of a command that the user ran: the command, how
+// Note is the report to the model about a command that the user ran: the command, how
 // it ended and what it wrote.
 func Note(command, output string, end End) string {
 	text := "I ran this command myself, in the session's directory:\n" + markdown.Fenced("sh", command) + "\n" +

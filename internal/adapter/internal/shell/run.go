@@ -18,7 +18,7 @@ const grace = time.Second
 
 // End is how a command ended.
 type End struct {
-	// ExitCode is what the command exited with, nil when it did not exit by itself.
+	// ExitCode is the exit code, nil if the command did not exit by itself.
 	ExitCode *int
 	// Note is a sentence that says why there is no exit code, "" when there is one.
 	Note string

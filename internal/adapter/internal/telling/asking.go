@@ -18,7 +18,7 @@ type Asked struct {
 	pending *wire.Pending
 }
 
-// ErrWithdrawn is why there is no answer to a request that was taken back.
+// ErrWithdrawn reports that a request was taken back, so that it has no answer.
 var ErrWithdrawn = errors.New("the request was taken back")
 
 // Request is an Asked whose answer somebody waits for that has the session's lock.
@@ -136,7 +136,7 @@ func (w *Updates) answered(q *Asked) bool {
 	return len(w.asked) < n
 }
 
-// Waits tells what the editor has not answered, a line each.
+// Waits returns a line for each request that the editor has not answered.
 func (w *Updates) Waits(now time.Time) (lines []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

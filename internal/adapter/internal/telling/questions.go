@@ -31,7 +31,7 @@ type Question struct {
 	ended   func(Outcome)                // see Open
 }
 
-// Outcome is what became of a question.
+// Outcome is the result of a question.
 type Outcome int
 
 const (

@@ -34,12 +34,12 @@ type Updates struct {
 	monitor *monitor.Monitor
 	log     *zap.Logger
 	known   bool              // the editor knows the session, so it takes updates
-	told    map[string][]byte // the session's state as the editor was told it last, by kind, encoded
+	told    map[string][]byte // the session's state as last sent to the editor, by kind, encoded
 	waiting []string          // for the next prompt
 	unheard []render.Text     // for the next prompt, before that
 	cut     bool              // something of unheard was left out
 	chunk   chunk
-	before  chunk // another one that was told before: two messages may come in turn
+	before  chunk // another one that was sent before: two messages may alternate
 
 	mu      sync.Mutex
 	session string   // by which the editor uses the session; who has the session's lock writes it
@@ -48,7 +48,7 @@ type Updates struct {
 	held    []func() // what is to leave then, in order
 }
 
-// chunk is the kind of the text that was told last, with its encoded notification. Most
+// chunk is the kind of the text that was sent last, with its encoded notification. Most
 // pieces continue the message of the one before.
 type chunk struct {
 	session, kind, message string
@@ -60,12 +60,12 @@ func (c *chunk) is(of chunk) bool {
 	return c.session == of.session && c.kind == of.kind && c.message == of.message
 }
 
-// New makes the way to an editor that does not know the session yet. It holds what is told and asked until Release.
+// New makes the way to an editor that does not know the session yet. It holds updates and requests until Release.
 func New(editor Editor, m *monitor.Monitor, log *zap.Logger) *Updates {
 	return &Updates{editor: editor, monitor: m, log: log, holds: true}
 }
 
-// Hold keeps from the editor what is told and asked until Release: nothing about a session leaves before the response that
+// Hold keeps updates and requests from the editor until Release: nothing about a session leaves before the response that
 // opens it, but for what a load shows.
 func (w *Updates) Hold() {
 	w.mu.Lock()
@@ -117,8 +117,8 @@ func (w *Updates) Full() <-chan struct{} {
 	return w.editor.Full()
 }
 
-// Send tells one thing, under the id by which the editor uses the session. Of the session's
-// state that is done only where it differs from what was told last.
+// Send sends one update, under the ID by which the editor uses the session. Of the session's
+// state it is sent only if it differs from the last one.
 func (w *Updates) Send(u protocol.Update) { w.send("", u) }
 
 // SendFor is Send for a session that works for this one.
@@ -155,15 +155,15 @@ func isState(kind string) bool {
 	return false
 }
 
-// Told notes that the editor has been told of the session's state by a response.
+// Told records that a response has sent the session's state to the editor.
 func (w *Updates) Told(updates ...protocol.Update) {
 	for _, u := range updates {
 		w.news(u)
 	}
 }
 
-// news notes that the editor is told of the session's state. It reports whether that
-// differs from what it was told last.
+// news records that the session's state is sent to the editor. It reports whether that
+// differs from the last one.
 func (w *Updates) news(u protocol.Update) (news bool) {
 	encoded, _ := json.Marshal(u) // one that cannot be encoded is news, and Send logs it
 	if news = encoded == nil || !bytes.Equal(encoded, w.told[u.UpdateKind()]); news {
@@ -175,7 +175,7 @@ func (w *Updates) news(u protocol.Update) (news bool) {
 	return news
 }
 
-// text tells a piece of a message or of a thought.
+// text sends a piece of a message or of a thought.
 func (w *Updates) text(session string, t render.Text) {
 	of := chunk{session: session, kind: t.UpdateKind(), message: t.MessageID}
 	if !w.chunk.is(of) {
