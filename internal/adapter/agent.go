@@ -223,7 +223,7 @@ func (d *Deps) inItsWords(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
 	return acperr.For(d.client, c.Method == acp.AgentMethodSessionPrompt, notCancelled(c, err))
 }
 
-// notCancelled is why a call failed, which nobody cancelled where the editor has gone.
+// notCancelled says why a call failed, which nobody cancelled where the editor has gone.
 func notCancelled(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
 	if err != nil && err.Code == acperr.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
 		return acperr.Ending()

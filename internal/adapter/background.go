@@ -109,8 +109,8 @@ func (s *Session) StopBackground(ctx context.Context, c *background.Command) (go
 	return gone
 }
 
-// updateBackground tells the user, once, that the commands in the background end: they end with droid, and nothing else
-// tells that. It returns those that are known, for endLeft.
+// updateBackground notifies the user, once, that the commands in the background end: they end with droid, and nothing else
+// reports that. It returns those that are known, for endLeft.
 func (s *Session) updateBackground() []*background.Command {
 	left, some := s.proc.LoseBackground()
 	if !some {

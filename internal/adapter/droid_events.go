@@ -67,7 +67,7 @@ func (s *Session) handleEvent(ev stream.Event, ok bool) {
 }
 
 // apply translates honest events, in order. One that is shown with files, or with what a subagent's file says, or behind why an edit
-// failed, waits until they are read, without the lock, so that the editor is still heard meanwhile; with it wait all that follow.
+// failed, waits until they are read, without the lock, so that the editor is still heard in the meantime; with it wait all that follow.
 func (s *Session) apply(events []quirks.Event) {
 	for i, ev := range events {
 		if s.fileCalls.Behind(events[i:]) {

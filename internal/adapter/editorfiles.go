@@ -21,7 +21,7 @@ import (
 
 // Where the client has ACP's fs methods, droid reads and edits files through the
 // editor. droid does not know: hooks of ours hold it before and after such a call, and
-// meanwhile internal/workspace/editorfs sees to it that the disk has what the editor has. This
+// in the meantime internal/workspace/editorfs sees to it that the disk has what the editor has. This
 // file is the agent's part; filecalls.go is the session's, which internal/adapter/internal/filecalls leads.
 
 // FilesWay is how droid's reads and edits reach the files.
@@ -62,7 +62,7 @@ func (e *editorFiles) on() bool { return e.files != nil }
 const startTime = 5 * time.Second
 
 // openFiles begins to serve hooks where files go through the editor, and completes what an
-// agent that was killed has begun. The log tells why the disk way stays where hooks cannot be
+// agent that was killed has begun. The log says why the disk way stays where hooks cannot be
 // had. What comes too late is closed again.
 func (a *Agent) openFiles(ctx context.Context, edits bool) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
@@ -88,7 +88,7 @@ func (a *Agent) openFiles(ctx context.Context, edits bool) {
 	}
 }
 
-// serveFiles takes what initialize has opened. It reports false when the agent has ended meanwhile.
+// serveFiles takes what initialize has opened. It reports false when the agent has ended in the meantime.
 func (a *Agent) serveFiles(opened editorFiles) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

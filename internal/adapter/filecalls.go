@@ -56,7 +56,7 @@ type jobOutcome struct {
 // doJobs does the jobs of one process without the lock, one after the other, and reports each result. What the last one
 // answers is returned.
 func (s *Session) doJobs(ctx context.Context, jobs ...filecalls.Job) (answer hooks.Answer) {
-	overlay := s.fileCalls.overlay // another process may come meanwhile
+	overlay := s.fileCalls.overlay // another process may come in the meantime
 	for _, job := range jobs {
 		answer = s.doJob(ctx, overlay, job)
 	}
@@ -129,7 +129,7 @@ func (d *fileOverlay) prepare(ctx context.Context, job filecalls.Job) (did jobOu
 	return did
 }
 
-// lookForUnseen tells the user, once a file and turn, that droid does not see what they have not saved: where files stay on
+// lookForUnseen notifies the user, once a file and turn, that droid does not see what they have not saved: where files stay on
 // the disk and the client can be asked.
 func (s *Session) lookForUnseen(ev quirks.Event) {
 	if !s.tellsUnseen() {

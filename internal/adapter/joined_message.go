@@ -59,7 +59,7 @@ func (s *Session) queueRefusal(text string) {
 	}
 }
 
-// refuseFor tells the user why what they allowed is refused, and has the model get it as the words of a refusal.
+// refuseFor explains to the user why what they allowed is refused, and sends the model the same as the text of a refusal.
 func (s *Session) refuseFor(why string) {
 	s.update(render.Notice(why))
 	if s.prompts.Joinable() {

@@ -49,7 +49,7 @@ func (d *Deps) notify(method string, params any) {
 	}
 }
 
-// announce tells the user something that belongs to no session, in each session that is
+// announce shows the user something that belongs to no session, in each session that is
 // open: a title in one line to a client that shows notices, else the text as a message.
 func (a *Agent) announce(title, text string) {
 	for _, s := range a.sessions.List() {

@@ -21,7 +21,7 @@ import (
 )
 
 // internal/adapter/mcp decides what is to be done about a session's MCP servers. This file does
-// it: it tells the user, and asks droid for tools.
+// it: it notifies the user, and asks droid for tools.
 
 // mcpStatus takes the states of droid's MCP servers, and notifies the user of those that failed.
 func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
@@ -53,7 +53,7 @@ func (s *Session) startProblems(ctx context.Context, servers []stream.MCPServer)
 	return problems
 }
 
-// startProblems is why the programs of servers cannot be started. One that has a name alone is looked up in the files of the project
+// startProblems returns why the programs of servers cannot be started. One that has a name alone is looked up in the files of the project
 // and of the user.
 func (d *Deps) startProblems(ctx context.Context, cwd string, servers []stream.MCPServer) mcp.Problems {
 	named := func(server stream.MCPServer) bool { return server.Command == "" && server.URL == "" }
@@ -74,7 +74,7 @@ func (d *Deps) startProblems(ctx context.Context, cwd string, servers []stream.M
 	return problems
 }
 
-// startProblem is why the program of a server cannot be started in cwd.
+// startProblem returns why the program of a server cannot be started in cwd.
 func startProblem(server stream.MCPServer, cwd string) string {
 	if server.Command == "" {
 		return ""
@@ -94,7 +94,7 @@ func processOf(client *droid.Client) mcp.Abilities {
 	return mcp.Abilities{Takes: client.TakesRuntime(), Version: client.Version()}
 }
 
-// watchServers tells the user which of the editor's MCP servers do not work, now
+// watchServers shows the user which of the editor's MCP servers do not work, now
 // that droid has opened the session.
 func (s *Session) watchServers() {
 	s.mu.Go(func() {

@@ -15,11 +15,11 @@ import (
 	"droid-acp/internal/render"
 )
 
-// errLoginTime is why a login was given up.
+// errLoginTime is the error if a login takes too long.
 var errLoginTime = errors.New("droid did not answer within 6 minutes")
 
 // LogInToMCP begins the login to an MCP server. It returns when droid has an address to open, with what to tell the user;
-// a later event tells how the login ended. Older droids take no other call while they
+// a later event says how the login ended. Older droids take no other call while they
 // answer this one, so nobody waits for the answer after ctx has ended.
 func (s *Session) LogInToMCP(ctx context.Context, name string) (reply string, err error) {
 	name = s.servers.Resolve(name)
@@ -101,7 +101,7 @@ func (s *Session) cancelAuth(server string) {
 	})
 }
 
-// loginEnded tells how a login ended.
+// loginEnded says how a login ended.
 func (s *Session) loginEnded(ev stream.MCPAuthCompleted) {
 	if dialog := s.servers.DialogOf(ev.ServerName); dialog != "" {
 		s.deps.notify("elicitation/complete", protocol.ElicitationComplete{ElicitationID: dialog})

@@ -101,7 +101,7 @@ func scopeOf(s *Session, id, value string) turns.Scope {
 	return options.Find(id).Scope
 }
 
-// tooFree is why the prompts that were sent behind a change of the mode are not to go to
+// tooFree returns why the prompts that were sent behind a change of the mode are not to go to
 // droid: the change failed, and the mode that stays asks less than the one that was wanted.
 // It is nil when they may go.
 func tooFree(stays stream.Mode, id, value string, why *jsonrpc.Error) error {
@@ -283,7 +283,7 @@ func (s *Session) checkDefaults() {
 		}
 		defer s.prompts.FinishChange(change, nil)
 		if s.options.Mode() != was {
-			return // the user has chosen one meanwhile
+			return // the user has chosen one in the meantime
 		}
 		if err := s.setOption(s.Context, options.Mode, string(again)); err != nil {
 			s.out.AddNotices(options.IgnoredDefault("mode", again.Title(), s.options.Mode().Title()))

@@ -26,7 +26,7 @@ type permissionRequest struct {
 func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequested, files render.Files) {
 	r := &permissionRequest{s, ev, files}
 	if s.proc.Client() == nil {
-		return // it has died meanwhile
+		return // it has died in the meantime
 	}
 	if s.ended || s.prompts.RefusesAsks() {
 		r.answer(stream.OptionCancel)
@@ -64,7 +64,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	}
 	s.updateIn(session, p.Before...)
 	if !p.Refused && q.Run(ctx, s.out, p) == telling.Stands {
-		decision = r.prepared(ctx, p.Decision()) // the request stays open meanwhile, so that a cancel still refuses it
+		decision = r.prepared(ctx, p.Decision()) // the request stays open in the meantime, so that a cancel still refuses it
 	}
 }
 

@@ -81,7 +81,7 @@ func means(text string, k rules.Rule) bool {
 	return strings.TrimSpace(visible.Line(text)) == strings.TrimSpace(visible.Line(k.Text))
 }
 
-// TakeBackRules takes back rules, all of this text, and looks again whether droid has written them anew. It returns those that droid writes each
+// TakeBackRules takes back rules, all of this text, and looks again whether droid has written them again. It returns those that droid writes each
 // time. The droid of this session, which does not read a list again by itself, is ended.
 func (s *Session) TakeBackRules(ctx context.Context, text string, mine []rules.Rule) (again []rules.Rule, err error) {
 	for range rulesTries {

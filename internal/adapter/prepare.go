@@ -29,7 +29,7 @@ func (p *userPrompt) begin() {
 	s.mu.Go(func() {
 		err := p.prepare(ctx)
 		switch {
-		case ctx.Err() != nil: // the prompt has ended, or is prepared anew
+		case ctx.Err() != nil: // the prompt has ended, or is prepared again
 		case err != nil:
 			s.prompts.Fail(p.id, err)
 		default:

@@ -176,7 +176,7 @@ type noDroid struct{ why *jsonrpc.Error }
 
 func (e *noDroid) Error() string { return e.why.Message }
 
-// whyNoDroid is why there was no droid for a call, nil where it was made.
+// whyNoDroid returns why there was no droid for a call, nil if the call was made.
 func whyNoDroid(err error) *jsonrpc.Error {
 	if none, ok := errors.AsType[*noDroid](err); ok {
 		return none.why

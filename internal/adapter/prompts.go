@@ -274,7 +274,7 @@ func (p *userPrompt) compose() *jsonrpc.Error {
 	return p.refusedProgram()
 }
 
-// refusedProgram is why a prompt is not given to droid: it begins with a command that is a
+// refusedProgram returns why a prompt is not given to droid: it begins with a command that is a
 // program of a project that nobody has trusted, which droid would run.
 func (p *userPrompt) refusedProgram() *jsonrpc.Error {
 	client := p.s.proc.Client()

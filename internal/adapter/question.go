@@ -17,7 +17,7 @@ import (
 func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested) {
 	cancelled := stream.Answers{Cancelled: true}
 	if s.proc.Client() == nil {
-		return // it has died meanwhile
+		return // it has died in the meantime
 	}
 	if s.ended || s.prompts.RefusesAsks() {
 		s.answerQuestions(ev.RequestID, cancelled)
@@ -75,7 +75,7 @@ func (p *userPrompt) asks(ctx context.Context, words *render.AgentPrompt, not st
 	return answered
 }
 
-// takeQuestionBack takes back what the user is asked, if anything, and tells that.
+// takeQuestionBack takes back the open question to the user, if any, and shows that.
 func (p *userPrompt) takeQuestionBack() {
 	if q := p.asked; q != nil {
 		p.asked, q.over = nil, true

@@ -186,7 +186,7 @@ func (r *reload) perform(ctx context.Context) *jsonrpc.Error {
 		return err
 	}
 	r.phase = loadLoaded
-	// From now on the editor knows the session by the id that it asked for. It begins anew: it is told
+	// From now on the editor knows the session by the id that it asked for. It starts over: it is sent
 	// everything again.
 	s.out.SetID(r.SessionID)
 	s.out.Reset()
@@ -199,7 +199,7 @@ func (r *reload) perform(ctx context.Context) *jsonrpc.Error {
 		}
 	}
 	s.setFirst(ctx, r.First)
-	// All that a load tells comes before its response (the conformance kit's ACP-LOAD-002): the
+	// All updates of a load come before its response (the conformance kit's ACP-LOAD-002): the
 	// commands and the use of the context window, too.
 	s.updateUsage()
 	return s.waitFor(r.ctx, "a load", needAnswers)
@@ -253,8 +253,8 @@ func (r *reload) revert() {
 	}
 }
 
-// showAll shows what droid told, as fast as the editor reads, so that a long history does not fill the outbox. No prompt
-// runs meanwhile.
+// showAll shows the history that droid reported, as fast as the editor reads, so that a long history does not fill the outbox. No prompt
+// runs in the meantime.
 func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary string) *jsonrpc.Error {
 	s := r.s
 	if summary != "" {
@@ -285,7 +285,7 @@ func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary 
 		}
 		history[i] = nil // it is not kept until all are shown
 		if end, is := ev.(quirks.SubagentEnded); is && end.Reason == "" && s.proc.Norm().SubagentRunning(end.ID) {
-			continue // its file tells
+			continue // its file shows it
 		}
 		if end, is := ev.(quirks.ToolEnded); is && end.Unfinished && s.proc.Norm().CallOpen(end.ID) {
 			continue // droid's own turn goes on with it
@@ -362,14 +362,14 @@ func (r *reload) end(err *jsonrpc.Error) {
 	}
 	notOpened := !s.out.Opened() && !r.kept
 	if notOpened {
-		s.deps.sessions.Forget(s) // who loads it next begins anew
+		s.deps.sessions.Forget(s) // the next load starts over
 	}
 	s.deps.respond(r.call, nil, err)
 	r.refuse(err)
 	if s.out.Opened() {
 		s.out.Release()
 	}
-	s.updateState() // which is told by no response
+	s.updateState() // which no response sends
 	switch {
 	case notOpened && err.Code == acperr.CodeCancelled:
 		r.neverOpened(acperr.InvalidRequest("the session was not opened, since its load was cancelled; load it again"))
@@ -489,7 +489,7 @@ func (s *Session) loadInCall(ctx context.Context, limit int, asked acperr.Work) 
 	return nil, acperr.NotLoaded(asked, s.out.Session(), err, s.prompts.GaveUp())
 }
 
-// loadWhole returns the whole conversation. droid tells it only while no turn
+// loadWhole returns the whole conversation. droid reports it only while no turn
 // runs.
 func (s *Session) loadWhole(ctx context.Context) (*stream.SessionInfo, *jsonrpc.Error) {
 	if _, _, err := s.awaitDroid(ctx, 1); err != nil {

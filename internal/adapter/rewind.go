@@ -36,7 +36,7 @@ func RewindPoints(messages []stream.Message) (points []RewindPoint) {
 // notRewound says that nothing was changed.
 const notRewound = "The session was not rewound"
 
-// RewindPlan is what going back to before a prompt does, as long as nothing changes meanwhile.
+// RewindPlan is what going back to before a prompt does, as long as nothing changes in the meantime.
 type RewindPlan struct {
 	// Question asks for what may lose something of the user's, nil if it loses nothing or nobody can be asked. Without a yes Rewind must not
 	// follow.

@@ -141,10 +141,10 @@ func (s *Session) update(things ...protocol.Update) {
 	}
 }
 
-// notify tells a Notice though no turn runs.
+// notify sends a Notice though no turn runs.
 func (s *Session) notify(text string) { s.update(s.show.ShowAgentText(render.Notice(text))...) }
 
-// notifyInOrder tells a Notice now where the client shows it now, and else with the next prompt: what a load shows comes first.
+// notifyInOrder sends a Notice now where the client shows it now, and else with the next prompt: what a load shows comes first.
 func (s *Session) notifyInOrder(text string) {
 	if !s.isShown() || s.deps.client.HidesUpdatesOutsidePrompt && !s.prompts.RunsOne() {
 		s.out.AddNotices(text)
@@ -169,11 +169,11 @@ func (s *Session) sendKept() {
 	}
 }
 
-// updateState tells mode, options and commands, as far as the editor was told others. The
+// updateState sends mode, options and commands, if the editor was sent others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) updateState() {
 	if !s.isShown() || s.proc.Unmade() {
-		return // the response tells it, or droid has told nothing yet
+		return // the response has it, or droid has reported nothing yet
 	}
 	s.update(s.options.Updates()...)
 	if s.commands.Known() {

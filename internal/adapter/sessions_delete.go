@@ -45,7 +45,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *jsonrpc.Error) {
 		s.Stop()
 	}
 	place.Alone()
-	more, unknown := a.threads.IDs(context.Background(), id) // a command may have had droid make one meanwhile
+	more, unknown := a.threads.IDs(context.Background(), id) // a command may have had droid make one in the meantime
 	if unknown != nil {
 		return nil, notDeleted(unknown)
 	}

@@ -146,7 +146,7 @@ func (s *Session) Rename(ctx context.Context, title string) error {
 }
 
 // renameThread has droid name the session that the thread is in, also where a command has the thread go on in
-// another one meanwhile. The error is droid's, or a noDroid.
+// another one in the meantime. The error is droid's, or a noDroid.
 func (s *Session) renameThread(ctx context.Context, title string) error {
 	for {
 		id, err := s.renameAlone(ctx, title)

@@ -7,7 +7,7 @@ import (
 )
 
 // renameCommand gives the session a title, as session/set_title does. One that droid stores although the command
-// was cancelled meanwhile counts.
+// was cancelled in the meantime counts.
 func renameCommand(ctx context.Context, s *Session, title string) (string, error) {
 	if title = store.CleanTitle(title); title == "" {
 		return "Give a title: `/rename My title`.", nil

@@ -37,7 +37,7 @@ func rewindCommand(ctx context.Context, s *Session, args string) (string, error)
 	return fmt.Sprintf("This thread is back at the point before prompt %d. ", n) + text, err
 }
 
-// listRewindPoints tells the user which points there are.
+// listRewindPoints returns the list of points for the user.
 func listRewindPoints(points []RewindPoint) string {
 	var b strings.Builder
 	b.WriteString("`/rewind N` goes back to before prompt N, `/rewind N files` restores the files, too:\n\n")

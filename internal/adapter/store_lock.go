@@ -27,7 +27,7 @@ type loadingMark struct {
 }
 
 // markLoading notes in the store that droid is about to load the session, so that other agents do not delete it
-// meanwhile, until lockStored has locked it or the load has failed. held is why another agent has it open, or may have;
+// in the meantime, until lockStored has locked it or the load has failed. held is why another agent has it open, or may have;
 // nil for a session that is open here already.
 func (s *Session) markLoading(ctx context.Context) (held error) {
 	id, cwd := s.droidID, s.cwd
@@ -122,7 +122,7 @@ func isOpenElsewhere(ctx context.Context, opener *opening.Opener, id string) boo
 	return held
 }
 
-// lookForOthers tells the user when another agent has opened the session since the last look, which
+// lookForOthers notifies the user when another agent has opened the session since the last look, which
 // is made beside each prompt that begins. That agent's user is told by itself (isOpenElsewhere).
 func (s *Session) lookForOthers() {
 	id := s.droidID
@@ -139,7 +139,7 @@ func (s *Session) lookForOthers() {
 	})
 }
 
-// notifySoon tells a Notice as soon as the editor takes it, also while no prompt runs.
+// notifySoon sends a Notice as soon as the editor takes it, also while no prompt runs.
 func (s *Session) notifySoon(text string) {
 	if s.deps.client.HidesUpdatesOutsidePrompt {
 		s.update(render.Notice(text))

@@ -125,7 +125,7 @@ func (s *Session) subagentAsks(id string, by int) {
 	}
 }
 
-// subagentRests tells that a subagent has ended its work, and how.
+// subagentRests reports that a subagent has ended its work, and how.
 func (s *Session) subagentRests(ev quirks.SubagentEnded) {
 	if one := s.subagents[ev.ID]; one != nil {
 		s.out.SendFor(cmp.Or(one.parent, s.out.Session()), protocol.SubagentIn(ev.ID, protocol.SubagentIdle, subagentStopReason(ev)))
@@ -178,7 +178,7 @@ func (r *reload) replaysSubagents() *subagentReplay {
 	for id, one := range r.s.subagents {
 		asks[id] = one.asks
 	}
-	r.s.subagents = nil // the client is shown them anew
+	r.s.subagents = nil // the client is shown them again
 	return &subagentReplay{r, make(map[string]json.RawMessage), asks}
 }
 

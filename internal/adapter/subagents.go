@@ -61,7 +61,7 @@ func (s *Session) readToEnd(held *filecalls.Deferred, id string) {
 		for range mostReads {
 			from, to, lines := s.readSubagent(s.Context, id)
 			if s.fileCalls.Waiting() != held {
-				return // droid has ended meanwhile, or the session
+				return // droid has ended in the meantime, or the session
 			}
 			all = append(all, lines...)
 			if !s.proc.Subagents.Read(id, from, to) || from == to {
@@ -73,7 +73,7 @@ func (s *Session) readToEnd(held *filecalls.Deferred, id string) {
 }
 
 // loseSubagentCalls ends the calls of subagents whose end is still to come: the editor is about to be told the
-// conversation anew, in which they do not stand.
+// conversation again, in which they do not stand.
 func (s *Session) loseSubagentCalls() {
 	if norm := s.proc.Norm(); norm != nil {
 		for _, id := range s.proc.Subagents.IDs() {

@@ -93,7 +93,7 @@ func (s *Session) tellLate(hint string, cancelled bool) {
 }
 
 // carryTitle gives the session that was just loaded the title that the thread had when the user had named it so
-// often, or the one that they have given it since. No turn runs meanwhile: the command does.
+// often, or the one that they have given it since. No turn runs in the meantime: the command does.
 func (s *Session) carryTitle(ctx context.Context, title string, named int) {
 	for carried := false; !carried || s.name.Given() != named; carried = true {
 		if s.name.Given() != named {
@@ -149,7 +149,7 @@ func (s *Session) followTo(id string) {
 	s.endDroid(killed, "it went on in a session that is open already")
 }
 
-// errListTime is why listing was given up.
+// errListTime is the error if listing takes too long.
 var errListTime = errors.New("the sessions could not be read within a minute")
 
 // LatestSessions are the stored sessions that were used last, wherever they were made.

@@ -51,7 +51,7 @@ func (s *Session) updateFromDroid(things ...protocol.Update) {
 	}
 }
 
-// explain tells why edits failed, once that was read without the lock. What is held waits for that, so that all of a turn is told
+// explain says why edits failed, once that was read without the lock. What is held waits for that, so that all of a turn is told
 // before its response.
 func (s *Session) explain(failed []render.FailedEdit, held *filecalls.Deferred) {
 	var calls []string
@@ -71,7 +71,7 @@ func (s *Session) explain(failed []render.FailedEdit, held *filecalls.Deferred) 
 		s.unlocked(s.Context, func(ctx context.Context) { results = s.deps.threads.Results(ctx, session, calls) })
 		events := s.fileCalls.Release(held)
 		if events == nil {
-			return // droid has ended meanwhile, or the session
+			return // droid has ended in the meantime, or the session
 		}
 		for _, e := range failed {
 			if why := results[quirks.RawID(e.ID)]; why != "" && (p == nil || !p.cancelled) {

@@ -90,7 +90,7 @@ func (p *userPrompt) send(request string) {
 func (p *userPrompt) sent(request string, err error) {
 	s := p.s
 	if p.message.RequestID != request {
-		return // the prompt was sent again meanwhile
+		return // the prompt was sent again in the meantime
 	}
 	if err == nil {
 		if s.prompts.Runs(p.id) {

@@ -13,7 +13,7 @@ import (
 	"droid-acp/internal/render"
 )
 
-// folded tells the user that droid took a prompt into the turn that runs.
+// folded notifies the user that droid took a prompt into the turn that runs.
 func (s *Session) folded(ev quirks.PromptMerged) {
 	p := s.prompts.Of(ev.RequestID)
 	if s.prompts.Folded(ev.RequestID) && p.joined == nil {
@@ -30,7 +30,7 @@ func (s *Session) turnStarted(ev quirks.TurnStarted) {
 	s.prompts.Started(time.Now(), ev.RequestID)
 }
 
-// discarded tells the user of a message that droid threw away, if its prompt was
+// discarded notifies the user of a message that droid threw away, if its prompt was
 // cancelled or is not known. Other prompts are sent again, see turnEnded.
 func (s *Session) discarded(ev quirks.PromptDropped) {
 	if p := s.prompts.Of(ev.RequestID); p == nil || s.prompts.Cancelled(p.id) {
@@ -85,7 +85,7 @@ func outcomeOf(ev quirks.TurnEnded) turns.How {
 	return turns.Completed
 }
 
-// failureOf is why a turn failed, nil for all others.
+// failureOf returns why a turn failed, nil if it did not.
 func failureOf(ev quirks.TurnEnded) error {
 	if ev.Outcome != quirks.Failed {
 		return nil

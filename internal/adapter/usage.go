@@ -48,7 +48,7 @@ func (u *usage) began(ev quirks.TurnStarted, model string) {
 	u.running[ev.RequestID] = &usedTurn{ev.MessageID, export.Turn{Model: model}}
 }
 
-// finished notes what a turn took, where droid tells (since 0.215).
+// finished notes what a turn took, if droid reports it (since 0.215).
 func (u *usage) finished(ev quirks.TurnEnded) {
 	t := u.running[ev.RequestID]
 	delete(u.running, ev.RequestID)
@@ -75,7 +75,7 @@ func (u *usage) fills(used, size int64) *protocol.UsageUpdate {
 	return &protocol.UsageUpdate{SessionUpdate: "usage_update", Used: used, Size: size}
 }
 
-// table shows what droid told last.
+// table shows what droid reported last.
 func (u *usage) table() string {
 	return "Tokens of this session, as far as droid told them:\n\n| | input | output | cache read | cache written | thinking |\n|---|---|---|---|---|---|\n" +
 		tableLine("all calls", u.told.Total) + tableLine("last call", u.told.LastCall)
@@ -85,9 +85,9 @@ func tableLine(name string, u stream.TokenUsage) string {
 	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d |\n", name, u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens, u.ThinkingTokens)
 }
 
-// promptUsage is what a prompt's response tells of its turn, nil where droid told nothing:
-// before 0.215 it tells the session's usage half a second after the turn, for which no
-// response waits, and of a call that is cut off it tells 0. Subagents count apart.
+// promptUsage is what a prompt's response tells of its turn, nil if droid reported nothing:
+// before 0.215 it reports the session's usage half a second after the turn, for which no
+// response waits, and of a call that is cut off it reports 0. Subagents count apart.
 func promptUsage(u stream.TokenUsage) *protocol.Usage {
 	total := u.InputTokens + u.OutputTokens + u.CacheReadTokens + u.CacheCreationTokens
 	if total <= 0 || min(u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens, u.ThinkingTokens) < 0 {
@@ -108,7 +108,7 @@ func sumUsage(a, b stream.TokenUsage) stream.TokenUsage {
 // askTime bounds how long droid may take to answer a question about itself.
 const askTime = 10 * time.Second
 
-// updateUsage reports how full the context window is, where droid tells (since 0.215). The
+// updateUsage reports how full the context window is, if droid reports it (since 0.215). The
 // response to a prompt does not wait for it, that to a load does.
 func (s *Session) updateUsage() {
 	s.usage.due = time.Time{}
@@ -135,7 +135,7 @@ func (s *Session) updateUsage() {
 // UsageTable shows the tokens that the session used.
 func (s *Session) UsageTable() string { return s.usage.table() }
 
-// ContextUse is what fills the context window. lacks says that this droid does not tell it, "" if it does.
+// ContextUse is what fills the context window. lacks says that this droid does not report it, "" if it does.
 func (s *Session) ContextUse(ctx context.Context) (use droid.ContextBreakdown, lacks string, err error) {
 	err = s.askDroid(ctx, func(ctx context.Context, client *droid.Client) (err error) {
 		if version := client.Version(); !version.Has(stream.TellsContextUse) {

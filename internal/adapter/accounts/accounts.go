@@ -43,7 +43,7 @@ type UnderWayError struct {
 	Address string // where, "" while that is not known
 }
 
-// Error tells how to finish it.
+// Error says how to finish it.
 func (e *UnderWayError) Error() string {
 	at := "it has told no address yet"
 	if e.Address != "" {

@@ -107,7 +107,7 @@ func (s *Servers) Tick(now time.Time, working bool) (texts []string) {
 	return texts
 }
 
-// lateText tells that the servers have not answered in time.
+// lateText says that the servers have not answered in time.
 func (s *Servers) lateText(names []string) string {
 	text := "These MCP servers have not answered for " + startTime.String() + ": " + strings.Join(names, ", ") +
 		". The prompt goes on without their tools, which are added when the servers answer. Until then calls of other MCP tools may wait, for a minute at most."

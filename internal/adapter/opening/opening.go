@@ -109,10 +109,10 @@ const Time = time.Minute
 // for 30 s right after its start (quirk 34).
 const hangTime = 20 * time.Second
 
-// errHung is why another process was started.
+// errHung is the reason for starting another process.
 var errHung = errors.New("droid did not answer within 20 s")
 
-// ErrTime is why droid was given up while it opened a session.
+// ErrTime is the error if droid does not open a session in time.
 var ErrTime = errors.New("droid did not answer within a minute")
 
 // OutOfTime returns err, or the cause of ctx's end if err says that time ran out.
@@ -202,7 +202,7 @@ func (o *Opener) commandFor(ctx context.Context, cwd string, servers []stream.MC
 	return command, err
 }
 
-// refusal is why a session is not opened where err says that droid cannot leave a layer out, else other.
+// refusal returns the error for a session that is not opened because droid cannot exclude a layer, if err says so, otherwise other.
 func refusal(without *projectconfig.Layer, err, other error) error {
 	if cannot, ok := errors.AsType[*droid.ExcludeError](err); ok && without != nil {
 		return acperr.Internal("project_not_trusted", trust.Project{Layer: *without}.Refusal(cannot.Why))
@@ -240,7 +240,7 @@ func (o *Opener) LaunchAlone(ctx context.Context, cwd string, open Open) (*droid
 	return client, info, err
 }
 
-// errServers is why a process that takes MCP servers did not get them.
+// errServers says why a process that takes MCP servers did not get them.
 var errServers = errors.New("droid did not get its MCP servers")
 
 // cannotTake reports whether a process failed because it was to take MCP servers:

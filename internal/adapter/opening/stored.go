@@ -106,7 +106,7 @@ func (o *Opener) MarkLoading(ctx context.Context, id string) (release func(), _ 
 	return o.mark(ctx, "Store.MarkLoading", id, o.cfg.Store.MarkLoading)
 }
 
-// mark makes a note in the store, within a bound. When ctx ends meanwhile, it is still waited for a moment: who deletes
+// mark makes a note in the store, within a bound. When ctx ends in the meantime, it is still waited for a moment: who deletes
 // the session next would find it. A note that comes later yet is taken back.
 func (o *Opener) mark(ctx context.Context, call files.CallName, id string, make func(id string) (func(), error)) (release func(), _ error) {
 	if err := ctx.Err(); err != nil {
@@ -172,7 +172,7 @@ func (o *Opener) checkDirectory(ctx context.Context, what, path string) error {
 	return nil
 }
 
-// elsewhere is why a stored session was not opened in the directory asked for; why is a
+// elsewhere says why a stored session was not opened in the directory asked for; why is a
 // sentence.
 func elsewhere(cwd, was, why string) *jsonrpc.Error {
 	return acperr.Internal("cwd_refused", "The session belongs to "+was+" and was not opened in "+cwd+": "+why+" Or open it with the cwd "+was+".")

@@ -58,7 +58,7 @@ func OrEmpty(s *string) string {
 	return *s
 }
 
-// IgnoredDefault tells the user of a default that droid ignored.
+// IgnoredDefault notifies the user of a default that droid ignored.
 func IgnoredDefault(what, value, got string) string {
 	return fmt.Sprintf("The default %s %q was not taken by droid; it is %q.", what, value, got)
 }

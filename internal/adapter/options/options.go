@@ -47,7 +47,7 @@ type State struct {
 	owed      stream.Mode // that a restarted droid did not take back, see Owed; "" for none
 }
 
-// New returns the state of a session of which droid has told nothing yet. followUp
+// New returns the state of a session of which droid has reported nothing yet. followUp
 // is "" for the default, switches whether the editor knows options that are switches, and narrow
 // whether it has little room for options.
 func New(followUp string, switches, narrow bool) State {
@@ -138,7 +138,7 @@ func (o *State) Steers() bool { return o.followUp == Steer }
 // Mode is the session's mode, "" while droid does not tell it.
 func (o *State) Mode() stream.Mode { return o.settings.Mode() }
 
-// Updates tell the mode, where droid tells it, and the options.
+// Updates tell the mode, if droid reports it, and the options.
 func (o *State) Updates() (updates []protocol.Update) {
 	if mode := o.Mode(); mode != "" {
 		updates = append(updates, protocol.CurrentModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: string(mode)})

@@ -1,7 +1,7 @@
 package turns
 
 // MaxCrashes is how often in a row droid may die before it is not started again. A
-// turn that droid completes starts the count anew.
+// turn that droid completes starts the count again.
 const MaxCrashes = 3
 
 // Shown says that something of droid's was shown while the running prompt runs. Before droid has begun with that, it is of a turn
@@ -14,7 +14,7 @@ func (m *Machine) Shown() []Action {
 }
 
 // Ended says that droid ended the prompt with this request id; why is the reason of
-// one that failed. The result tells whether there is such a prompt: a turn of droid's
+// one that failed. The result says whether there is such a prompt: a turn of droid's
 // own has none.
 func (m *Machine) Ended(request string, how How, why error) (known bool, actions []Action) {
 	p := m.byRequest(request)
@@ -83,5 +83,5 @@ func (m *Machine) OutputRead(why error) []Action {
 	return m.take()
 }
 
-// Forgive starts the count of crashes anew.
+// Forgive starts the count of crashes again.
 func (m *Machine) Forgive() { m.crashes = 0 }

@@ -13,7 +13,7 @@ const (
 	Session Scope = iota
 	// Calls is a change of the calls of the model: which model, with which effort. A prompt's first call
 	// comes some time after droid has begun with it and would follow the change (0.99 to
-	// 0.225). Nothing but the model's answer tells that it was made; where that takes longer
+	// 0.225). Nothing but the model's answer reports that it was made; where that takes longer
 	// than CallTime, the user need not wait for it.
 	Calls
 	// Stricter is a mode that asks for more than the one that holds, where no change was asked before it.

@@ -44,7 +44,7 @@ func (m *Machine) Started(now time.Time, request string) []Action {
 }
 
 // Folded says that droid took a prompt into the turn that runs. It ends with that
-// turn, which answers it. The result tells whether there is such a prompt.
+// turn, which answers it. The result says whether there is such a prompt.
 func (m *Machine) Folded(request string) bool {
 	p := m.byRequest(request)
 	if p == nil || p == m.running() {
@@ -74,7 +74,7 @@ func (m *Machine) TakenBack(request string) []Action {
 
 // Dropped says that droid threw a prompt away, which it does with what waits when it
 // is interrupted. A prompt that the user did not cancel is sent again, before those
-// that came later. The result tells whether it is.
+// that came later. The result says whether it is.
 func (m *Machine) Dropped(request string) (resends bool, actions []Action) {
 	p := m.byRequest(request)
 	if p == nil {

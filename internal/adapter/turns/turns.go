@@ -70,7 +70,7 @@ type (
 	// TakeBack asks droid for a prompt back that the user cancelled, and that droid has beside the running one
 	// under this request id. TakenBack follows where droid has given it.
 	TakeBack struct{ Request string }
-	// Forget tells that droid does not have the prompt which it got under this
+	// Forget reports that droid does not have the prompt which it got under this
 	// request id.
 	Forget struct{ Request string }
 	// End ends a prompt, which has its response then.
@@ -142,7 +142,7 @@ type delivery struct {
 	crash   error     // why droid died while it had the prompt
 }
 
-// retry is why a prompt is sent again.
+// retry says why a prompt is sent again.
 type retry int
 
 const (

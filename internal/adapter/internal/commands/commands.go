@@ -32,7 +32,7 @@ func (l *List) TurnEnded(now time.Time) { l.due = now.Add(lookAfter) }
 // Due is when a look is wanted; ok is false when none is.
 func (l *List) Due() (at time.Time, ok bool) { return l.due, !l.due.IsZero() }
 
-// NotDue notes that no look is wanted: the end of a turn that begins wants one anew.
+// NotDue notes that no look is wanted: the end of a turn that begins wants one again.
 func (l *List) NotDue() { l.due = time.Time{} }
 
 // Look notes that a look for commands begins, and returns its number.

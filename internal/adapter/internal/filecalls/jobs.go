@@ -34,7 +34,7 @@ type Job struct {
 	Shown bool
 }
 
-// Done notes that a job has ended. If its call ended meanwhile, what that holds is let go.
+// Done notes that a job has ended. If its call ended in the meantime, what that holds is let go.
 func (c *Calls) Done(job Job) {
 	if c.overlay != nil && !c.Has(job.Call.ID) {
 		c.overlay.Drop(job.Call.ID)
@@ -47,7 +47,7 @@ func (c *Calls) BeforeShown(ev quirks.Event, files []string) (jobs []Job) {
 	case quirks.PermissionRequested:
 		// The disk has what the editor has before the user is asked for an edit, so that the
 		// diff is the right one. A droid that asks before it runs hooks (0.99) needs that; others
-		// have run them. The user may take long, and others may edit meanwhile.
+		// have run them. The user may take long, and others may edit in the meantime.
 		for _, o := range c.asked(ev.Tools) {
 			if o.stage == announced {
 				jobs = append(jobs, Job{Work: Prepare, Call: o.told, Files: o.files})
@@ -65,7 +65,7 @@ func (c *Calls) BeforeShown(ev quirks.Event, files []string) (jobs []Job) {
 }
 
 // BeforeAnswer prepares edits again before droid hears that the user allows these calls: they
-// may have typed into the files meanwhile. Those whose hook is still to come (0.99) are none
+// may have typed into the files in the meantime. Those whose hook is still to come (0.99) are none
 // of them.
 func (c *Calls) BeforeAnswer(tools []stream.PermissionToolUse) (jobs []Job) {
 	for _, o := range c.asked(tools) {

@@ -79,7 +79,7 @@ func (p *Process) Events() <-chan stream.Event {
 // runs.
 func (p *Process) Has(f stream.Feature) bool { return p.droid != nil && p.droid.Version().Has(f) }
 
-// Lacks tells that the droid that runs does not do what the fact says, "" when it
+// Lacks reports that the droid that runs does not do what the fact says, "" when it
 // does or when none runs.
 func (p *Process) Lacks(f stream.Feature) string {
 	if p.droid == nil || p.Has(f) {
@@ -165,7 +165,7 @@ func (p *Process) NotWatched() bool {
 	return p.droid != nil && p.begun > p.Left.Known() && p.droid.HasChildren()
 }
 
-// LoseBackground is Background for who ends droid and tells the user: it is true once. left are those that are known.
+// LoseBackground is Background for who ends droid and notifies the user: it is true once. left are those that are known.
 func (p *Process) LoseBackground() (left []*background.Command, runs bool) {
 	left, runs = p.Left.Running(), p.Background()
 	p.Left, p.begun = background.Commands{}, 0

@@ -78,7 +78,7 @@ func (f *Subagents) Restart(id string) {
 }
 
 // Read notes that a file was read between two places. It reports false if somebody else has read on from the first one
-// meanwhile: then what was read is known already.
+// in the meantime: then what was read is known already.
 func (f *Subagents) Read(id string, from, to store.Offset) bool {
 	one := f.all[id]
 	if one == nil || one.place != from {

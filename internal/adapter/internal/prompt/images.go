@@ -52,7 +52,7 @@ func imageType(declared, data string) (mimeType, problem string) {
 	return "", "the image is declared as " + strconv.Quote(declared) + ", but its data is no png, jpeg, gif or webp image"
 }
 
-// decoded tells how the data that base64 stands for begins, and its size in bytes; ok is whether it is base64. It
+// decoded returns how the data that base64 stands for begins, and its size in bytes; ok is whether it is base64. It
 // holds a piece of the data at a time.
 func decoded(data string) (begin []byte, size int, ok bool) {
 	r, begin := base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)), make([]byte, beginning)

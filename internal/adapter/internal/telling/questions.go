@@ -20,7 +20,7 @@ type Questions struct {
 
 // Question is a permission, a question of droid's or one of this agent's.
 type Question struct {
-	Beside  bool   // a subagent asks, and droid goes on meanwhile
+	Beside  bool   // a subagent asks, and droid goes on in the meantime
 	Session string // of the subagent that asks, where that is shown as a session; "" for this one
 
 	of      *Questions
@@ -108,7 +108,7 @@ func askStep[T any](ctx context.Context, q *Question, w *Updates, method string,
 	return nil
 }
 
-// Close ends the question, and says what became of it meanwhile. The next one is asked.
+// Close ends the question, and says what became of it in the meantime. The next one is asked.
 func (q *Question) Close() Outcome {
 	d := q.of
 	if i := slices.Index(d.open, q); i >= 0 {
