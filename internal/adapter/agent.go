@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -17,10 +18,10 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/accounts"
-	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/login"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/jsonrpc"
@@ -30,87 +31,57 @@ import (
 
 // Config configures an Agent.
 type Config struct {
-	opening.Config
-	// Locate finds droid's executable; its error says how to install it. Start
-	// would fail for the same reason, but later.
-	Locate func() (string, error)
-	// Release asks that executable for the version of its release.
-	Release func(ctx context.Context, path string) (string, error)
+	SessionConfig
 	// Login starts the droid that logs in.
 	Login login.Start
 	// LoginCommand is this program's login command.
 	LoginCommand accounts.Command
-	// ParkAfter is how long a session may rest before its process is ended, to
-	// be started again by the next prompt; 0 for never.
-	ParkAfter time.Duration
-	// Files is how droid's reads and edits reach the files.
-	Files FilesWay
 	// ClientShows says which parts of a permission request the client shows, according to the user; "" for nothing.
 	ClientShows string
 	// Journal is the directory for edits that are on their way to the editor, so that
 	// they are not lost when this program is killed. It need not exist.
 	Journal string
-	// Shell lets the user run shell commands with !COMMAND and /shell.
-	Shell bool
 	// Unread is how many bytes may wait for an editor that reads slowly before droid waits, too; 0 is 2 MiB.
 	Unread int
-	// Version of this program, for agentInfo.
-	Version string
-	Log     *zap.Logger
-}
-
-// Deps are the parts of an agent that its sessions use.
-type Deps struct {
-	cfg         Config
-	client      protocol.ClientCapabilities             // set once, before any session
-	commands    []Command                               // slash commands
-	commandFor  func(name, args string) (Command, bool) // one that is not listed
-	sessions    *registry.Registry[*Session]
-	opener      *opening.Opener // opens sessions in droids
-	threads     *store.Threads
-	accounts    *accounts.Accounts
-	files       *fileReader
-	editorFiles editorFiles                           // set before any session
-	calls       *files.CallLimiter                    // of the disk, which may hang
-	stays       func(process int, output string) bool // droid.MayStillRun
-	conn        *wire.Conn                            // to the editor
-	ctx         context.Context                       // ends when the editor has disconnected or Serve is to stop
-	log         *zap.Logger
+	// Listen opens the channel for the hooks by which files go through the editor; nil is hooks.Listen.
+	Listen func(hooks.Handler, *zap.Logger) (HookChannel, error)
+	// Modified is editorfs.Options.Changed, for tests.
+	Modified func(fs.FileInfo) time.Time
+	Log      *zap.Logger
 }
 
 // Agent serves one editor. Make it with New, run it with Serve.
 type Agent struct {
 	Deps
+	cfg Config
 	peer
+	served editorFiles // by initialize, guarded by mu
 	droids droid.Fleet
 	cancel context.CancelFunc // ends ctx
 }
 
-const (
-	// diskTime bounds the wait for a disk. A local one takes milliseconds; all files of a
-	// large store on a slow drive of the network take seconds.
-	diskTime = 30 * time.Second
-	// maxDiskCalls bounds the calls of disks that are under way at once.
-	maxDiskCalls = 256
-)
+// maxDiskCalls bounds the calls of disks that are under way at once.
+const maxDiskCalls = 256
 
 // New makes an Agent that has not begun to serve.
 func New(cfg Config) *Agent {
-	a := &Agent{Deps: Deps{
-		cfg:        cfg,
+	a := &Agent{cfg: cfg}
+	a.Deps = Deps{
+		config:     &a.cfg.SessionConfig,
 		log:        cfg.Log,
+		modified:   cfg.Modified,
 		commands:   slashCommands(),
 		commandFor: terminalCommand,
 		sessions:   registry.New[*Session](),
-		files:      newFileReader(readText),
-	}}
+		texts:      newFileReader(readText),
+	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.calls, a.stays = files.NewCallLimiter(maxDiskCalls, diskTime), droid.MayStillRun
 	a.calls.Context = a.ctx
-	a.threads = store.NewThreads(func() *store.Store { return a.cfg.Store }, a.calls, a.log)
-	a.opener = opening.New(a.ctx, &a.cfg.Config, a.calls, &a.editorFiles, a.log)
-	a.cfg.Store = cmp.Or(cfg.Store, store.None())
-	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
+	a.threads = store.NewThreads(func() *store.Store { return a.config.Store }, a.calls, a.log)
+	a.opener = opening.New(a.ctx, &a.config.Config, a.calls, &a.served, a.log)
+	a.config.Store = cmp.Or(cfg.Store, store.None())
+	a.config.Start = func(command droid.Command) (*droid.Client, error) {
 		logins := a.accounts.Logins()
 		client, err := cfg.Start(command)
 		if err == nil {
@@ -123,13 +94,6 @@ func New(cfg Config) *Agent {
 		a.notify(protocol.AuthStatusUpdate, protocol.AuthStatusParams{AuthStatus: status})
 	})
 	return a
-}
-
-// atEnd does on the disk what is to be done when something has ended, within a bound.
-func (d *Deps) atEnd(call files.CallName, limit time.Duration, f func()) {
-	if err := d.calls.Cleanup(call, limit, f); err != nil {
-		d.log.Warn("the disk does not answer", zap.Error(err))
-	}
 }
 
 // Kill ends every droid at once and returns when they are gone, or after
@@ -208,27 +172,6 @@ func (a *Agent) handle(c *wire.Call) (any, *jsonrpc.Error) {
 	err = notCancelled(c, err)
 	logCall(a.log, c, began, result, err)
 	return result, a.inItsWords(c, err)
-}
-
-// respond answers a request before its function returns: updates sent from then on follow the response.
-func (d *Deps) respond(c *wire.Call, result any, err *jsonrpc.Error) {
-	c.Respond(result, d.inItsWords(c, err))
-}
-
-// inItsWords is an error as this client shows it well.
-func (d *Deps) inItsWords(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
-	if err == nil {
-		return nil
-	}
-	return acperr.For(d.client, c.Method == acp.AgentMethodSessionPrompt, notCancelled(c, err))
-}
-
-// notCancelled says why a call failed, which nobody cancelled where the editor has gone.
-func notCancelled(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
-	if err != nil && err.Code == acperr.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
-		return acperr.Ending()
-	}
-	return err
 }
 
 // serve runs one request or notification. Of what has no id only ACP's one notification

@@ -167,8 +167,8 @@ func TestCheckDirectory(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	w, err := a.readSession(t.Context(), instructions.Params{CWD: dir + "/."})
-	require.Nil(t, err)
+	w, err := instructions.Params{CWD: dir + "/."}.Read(t.Context(), a.opener)
+	require.NoError(t, err)
 	require.Equal(t, dir, w.CWD)
 	for cwd, says := range map[string]string{
 		"":                           "cwd is missing",
@@ -178,10 +178,8 @@ func TestCheckDirectory(t *testing.T) {
 		dir + "\x00":                 "cannot be used",
 		file:                         "is not a directory",
 	} {
-		_, err := a.readSession(t.Context(), instructions.Params{CWD: cwd})
-		require.NotNil(t, err, cwd)
-		require.Equal(t, -32602, err.Code)
-		require.Contains(t, err.Message, says)
+		_, err := instructions.Params{CWD: cwd}.Read(t.Context(), a.opener)
+		require.ErrorContains(t, err, says)
 	}
 }
 
@@ -409,7 +407,7 @@ func TestLogOfSessions(t *testing.T) {
 func TestLenientParams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi"), fakedroid.WithSessions(new(fakedroid.Sessions))))
-		e.agent.cfg.Store = store.New(t.TempDir(), e.agent.log)
+		e.agent.config.Store = store.New(t.TempDir(), e.agent.log)
 		for _, params := range []string{`null`, `[]`, `{}`, ` { } `, `{"cwd":null,"cursor":null,"limit":5,"_meta":null}`, `{"cwd":"","cursor":""}`} {
 			answer := e.call("session/list", params)
 			require.Nil(t, answer.Error, params)

@@ -8,8 +8,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/background"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
@@ -160,30 +158,17 @@ func (s *Session) findBackground(ctx context.Context, messages []stream.Message)
 	s.show.SetSurvivors(all)
 }
 
-// methodStopTask stops a command in the background (Air; claude-agent-acp 0.101, codex-acp 2.6).
-const methodStopTask = "_session/async_task/stop"
-
-// stopTask is methodStopTask. stopped is false where there is no such command, or none any more.
-func (a *Agent) stopTask(c *wire.Call) (_ any, err *jsonrpc.Error) {
-	var params struct {
-		AsyncTaskID string `json:"asyncTaskId"`
-	}
-	if err := acperr.Decode(c.Params, &params); err != nil {
-		return nil, err
-	}
-	s, place, err := a.reach(c)
-	if err != nil {
-		return nil, err
-	}
-	if err = s.enter(place.Release); err != nil {
-		return nil, err
+// stopTask stops the command in the background with this id, in the place that ordered leaves. It reports false where there is no such
+// command, or none any more.
+func (s *Session) stopTask(ordered func(), id string) (stopped bool, err *jsonrpc.Error) {
+	if err = s.enter(ordered); err != nil {
+		return false, err
 	}
 	defer s.exit(&err)
-	stopped := false
 	for _, c := range s.proc.Left.Running() {
-		if c.ID() == params.AsyncTaskID {
+		if c.ID() == id {
 			stopped = s.StopBackground(s.Context, c)
 		}
 	}
-	return map[string]bool{"stopped": stopped}, nil
+	return stopped, nil
 }

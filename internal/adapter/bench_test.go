@@ -79,10 +79,12 @@ func bridgeTurn(b *testing.B) time.Duration {
 	in, agentIn := io.Pipe()
 	agentOut, out := io.Pipe()
 	agent := New(Config{
-		Locate: func() (string, error) { return "droid", nil },
-		Config: opening.Config{
-			Start: func(droid.Command) (*droid.Client, error) { return fakeDroid(chatty()), nil },
-			Store: store.New(b.TempDir(), zap.NewNop()),
+		SessionConfig: SessionConfig{
+			Locate: func() (string, error) { return "droid", nil },
+			Config: opening.Config{
+				Start: func(droid.Command) (*droid.Client, error) { return fakeDroid(chatty()), nil },
+				Store: store.New(b.TempDir(), zap.NewNop()),
+			},
 		},
 		Log: zap.NewNop(),
 	})

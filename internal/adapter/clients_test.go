@@ -203,8 +203,7 @@ func (e *editor) messages() string {
 func TestUserSaysWhatTheClientShows(t *testing.T) {
 	for shows, want := range map[string]int{"": 5, protocol.ShowsTitle: 3, protocol.ShowsContent: 3} {
 		synctest.Test(t, func(t *testing.T) {
-			e := open(t, playing(uses(plan), fakedroid.WithMode("spec")))
-			e.agent.cfg.ClientShows = shows
+			e := open(t, playing(uses(plan), fakedroid.WithMode("spec")), func(c *Config) { c.ClientShows = shows })
 			require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientInfo":{"name":"zed"}}`).Error)
 			e.beginSession()
 			var asked permission

@@ -57,7 +57,7 @@ func (c Command) refusal(args string) string {
 // the configuration allows it.
 func (d *Deps) ownCommands() []Command {
 	own := slices.Clone(d.commands)
-	if !d.cfg.Shell {
+	if !d.config.Shell {
 		own = slices.DeleteFunc(own, func(c Command) bool { return c.Name == commandShell })
 	}
 	return own
@@ -71,7 +71,7 @@ func (s *Session) commandOf(p prompt.Prompt) *commandRun {
 		return nil
 	}
 	name, args, ok := commands.Split(text)
-	if bang, is := strings.CutPrefix(strings.TrimSpace(text), "!"); is && s.deps.cfg.Shell && strings.TrimSpace(bang) != "" {
+	if bang, is := strings.CutPrefix(strings.TrimSpace(text), "!"); is && s.deps.config.Shell && strings.TrimSpace(bang) != "" {
 		name, args = commandShell, strings.TrimSpace(bang)
 	} else if !ok || s.commands.Has(name) {
 		return nil

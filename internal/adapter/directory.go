@@ -49,14 +49,6 @@ func (s *Session) useInstructions(w instructions.Wanted) {
 	s.endDroid(replaced, "the session has other instructions")
 }
 
-// rootsOf are the additional directories of a session that is open here, nil for others.
-func (a *Agent) rootsOf(id string) []string {
-	if s, open := a.sessions.Find(id); open {
-		return s.systemPrompt.Load().Roots
-	}
-	return nil
-}
-
 // directories are the working directory and the additional ones.
 func (s *Session) directories() []string {
 	return append([]string{s.cwd}, s.systemPrompt.Load().Roots...)
@@ -69,3 +61,6 @@ func (s *Session) checkWords() {
 		s.endDroid(replaced, "it did not take the words of its new session")
 	}
 }
+
+// instructions are what is added to droid's system prompt, with the additional directories. Who calls it needs no lock.
+func (s *Session) instructions() instructions.Instructions { return *s.systemPrompt.Load() }

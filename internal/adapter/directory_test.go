@@ -19,7 +19,6 @@ import (
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
-	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -65,7 +64,7 @@ func (d *disk) open(t *testing.T, v fakedroid.Option, script fakedroid.Script) *
 // serve connects an agent to the store.
 func (d *disk) serve(t *testing.T, start starter) {
 	d.editor = openAt(t, d.own, start, zap.NewNop())
-	d.agent.cfg.Store, d.agent.opener.Stat = d.store, os.Stat
+	d.agent.config.Store, d.agent.opener.Stat = d.store, os.Stat
 	require.Nil(t, d.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+cmp.Or(d.declares, "{}")+`,`+asZed+`}`).Error)
 }
 
@@ -198,30 +197,30 @@ func TestDirectoriesOfTheOtherSystem(t *testing.T) {
 	}
 	dir, tools := t.TempDir(), t.TempDir()
 	a := New(Config{Log: zap.NewNop()})
-	decoded := func(cwd, more string) (instructions.Wanted, *jsonrpc.Error) {
+	decoded := func(cwd, more string) (instructions.Wanted, error) {
 		params, err := json.Marshal(map[string]any{"cwd": cwd, "additionalDirectories": []string{more}})
 		require.NoError(t, err)
 		var p instructions.Params
 		require.Nil(t, acperr.Decode(params, &p))
-		return a.readSession(t.Context(), p)
+		return p.Read(t.Context(), a.opener)
 	}
 	t.Setenv("PATH", tools+":/bin:/usr/bin")
 	if _, err := exec.LookPath("wslpath"); err != nil { // this is not WSL
 		_, err := decoded(`C:\project`, dir)
-		require.Contains(t, err.Message, `cwd "C:\\project" is a path of Windows, and this agent runs on `)
+		require.ErrorContains(t, err, `cwd "C:\\project" is a path of Windows, and this agent runs on `)
 		_, err = decoded(dir, `\\wsl$\Ubuntu\x`)
-		require.Contains(t, err.Message, `additionalDirectories[0] "\\\\wsl$\\Ubuntu\\x" is a path of Windows`)
+		require.ErrorContains(t, err, `additionalDirectories[0] "\\\\wsl$\\Ubuntu\\x" is a path of Windows`)
 	}
 	for _, name := range []string{"project", "more"} {
 		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o755))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(tools, "wslpath"), []byte("#!/bin/sh\nprintf '%s\\n' '"+dir+"'/\"${2#C:?}\"\n"), 0o755))
 	p, err := decoded(`C:\project`, "C:/more")
-	require.Nil(t, err)
+	require.NoError(t, err)
 	require.Equal(t, filepath.Join(dir, "project"), p.CWD)
 	require.Equal(t, []string{filepath.Join(dir, "more")}, p.Roots)
 	_, err = decoded(`C:\none`, dir)
-	require.Contains(t, err.Message, "cwd cannot be used")
+	require.ErrorContains(t, err, "cwd cannot be used")
 }
 
 // A load that does not succeed leaves an open session where it works, with the servers that it has.

@@ -110,9 +110,9 @@ func (w tapped) Write(p []byte) (int, error) {
 }
 
 // open serves an agent to an editor without a session.
-func open(t *testing.T, start starter) *editor {
+func open(t *testing.T, start starter, configure ...func(*Config)) *editor {
 	t.Helper()
-	return openLogging(t, start, zap.NewNop())
+	return openAt(t, "/workspace", start, zap.NewNop(), configure...)
 }
 
 func openLogging(t *testing.T, start starter, log *zap.Logger) *editor {
@@ -121,30 +121,36 @@ func openLogging(t *testing.T, start starter, log *zap.Logger) *editor {
 }
 
 // openAt serves an agent whose own directory is dir.
-func openAt(t *testing.T, dir string, start starter, log *zap.Logger) *editor {
+func openAt(t *testing.T, dir string, start starter, log *zap.Logger, configure ...func(*Config)) *editor {
 	t.Helper()
 	in, agentIn := io.Pipe()
 	agentOut, out := io.Pipe()
 	e := &editor{t: t, in: agentIn, out: &pausedReader{in: agentOut}, talk: acpSchema().NewConversation(), answers: map[string]wireMessage{}, done: make(chan struct{}), served: make(chan struct{}), ask: allowOnce}
-	e.agent = New(Config{
-		Config: opening.Config{
-			Start: func(c droid.Command) (*droid.Client, error) {
-				e.mu.Lock()
-				e.starts++
-				e.added = append(e.added, c.SystemPrompt)
-				e.dirs = append(e.dirs, c.Dir)
-				n := e.starts
-				e.mu.Unlock()
-				return start(n)
+	config := Config{
+		SessionConfig: SessionConfig{
+			Config: opening.Config{
+				Start: func(c droid.Command) (*droid.Client, error) {
+					e.mu.Lock()
+					e.starts++
+					e.added = append(e.added, c.SystemPrompt)
+					e.dirs = append(e.dirs, c.Dir)
+					n := e.starts
+					e.mu.Unlock()
+					return start(n)
+				},
+				Dir: dir,
 			},
-			Dir: dir,
+			Locate:  func() (string, error) { return "/usr/bin/droid", nil },
+			Release: func(context.Context, string) (string, error) { return "0.225.2", nil },
+			Version: "test",
 		},
-		Locate:  func() (string, error) { return "/usr/bin/droid", nil },
-		Release: func(context.Context, string) (string, error) { return "0.225.2", nil },
-		Version: "test",
-		Unread:  muchText,
-		Log:     log,
-	})
+		Unread: muchText,
+		Log:    log,
+	}
+	for _, change := range configure {
+		change(&config)
+	}
+	e.agent = New(config)
 	e.agent.opener.Stat = func(string) (os.FileInfo, error) { return os.Stat(os.TempDir()) }
 	e.hanging.revived, e.agent.calls.BeforeCall = make(chan struct{}), e.hanging.hang
 	t.Cleanup(func() { e.hanging.revive(); e.settle() })

@@ -48,7 +48,7 @@ type historyMessage struct {
 	Content []json.RawMessage `json:"content"`
 }
 
-func messagesExtension(ctx context.Context, s *Session, _ noParams) (messagesResult, *jsonrpc.Error) {
+func (s *Session) messages(ctx context.Context, _ NoParams) (messagesResult, *jsonrpc.Error) {
 	history, err := s.history(ctx)
 	messages := []historyMessage{}
 	for _, m := range history {
@@ -66,7 +66,7 @@ type lastTextResult struct {
 	Text string `json:"text"`
 }
 
-func lastTextExtension(ctx context.Context, s *Session, _ noParams) (lastTextResult, *jsonrpc.Error) {
+func (s *Session) lastAssistantText(ctx context.Context, _ NoParams) (lastTextResult, *jsonrpc.Error) {
 	history, err := s.history(ctx)
 	id, last := "", ""
 	for _, ev := range quirks.History(history) {
@@ -94,7 +94,7 @@ type numberedPoint struct {
 	Files     []string `json:"files"` // that droid has edited since
 }
 
-func rewindPointsExtension(ctx context.Context, s *Session, _ noParams) (rewindPointsResult, *jsonrpc.Error) {
+func (s *Session) rewindPoints(ctx context.Context, _ NoParams) (rewindPointsResult, *jsonrpc.Error) {
 	history, err := s.history(ctx)
 	points := []numberedPoint{}
 	for i, p := range RewindPoints(history) {
@@ -114,7 +114,7 @@ type exportedFile struct {
 	Path string `json:"path"`
 }
 
-func exportExtension(ctx context.Context, s *Session, p exportParams) (exportedFile, *jsonrpc.Error) {
+func (s *Session) exportPage(ctx context.Context, p exportParams) (exportedFile, *jsonrpc.Error) {
 	info, err := s.whole(ctx, "export it when that has ended")
 	if err != nil {
 		return exportedFile{}, err

@@ -50,8 +50,8 @@ var rewindStatus = map[render.EditStatus]string{
 	render.OnlyEdited: "edited", render.FileGone: "missing", render.FileUnknown: "unknown", render.FileChanged: "changed",
 }
 
-// rewindExtension goes back to before a prompt, as /rewind does. Nobody is asked, so files that may have changes of the user's stay.
-func rewindExtension(ctx context.Context, s *Session, params rewindParams) (result rewindResult, err *jsonrpc.Error) {
+// rewindTo goes back to before a prompt, as /rewind does. Nobody is asked, so files that may have changes of the user's stay.
+func (s *Session) rewindTo(ctx context.Context, params rewindParams) (result rewindResult, err *jsonrpc.Error) {
 	switch {
 	case params.MessageID == "":
 		return result, acperr.InvalidParams("messageId is missing")

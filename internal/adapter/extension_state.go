@@ -15,10 +15,6 @@ import (
 // The extension methods that tell the state of a session, or change it, without its
 // history.
 
-func stateExtension(_ context.Context, s *Session, _ noParams) (State, *jsonrpc.Error) {
-	return s.State(), nil
-}
-
 // statsResult is the result of _droid/stats.
 type statsResult struct {
 	Tokens   stream.TokenUsage `json:"tokens"`
@@ -32,7 +28,7 @@ type contextUse struct {
 	Size int64 `json:"size"`
 }
 
-func statsExtension(_ context.Context, s *Session, _ noParams) (statsResult, *jsonrpc.Error) {
+func (s *Session) stats(_ context.Context, _ NoParams) (statsResult, *jsonrpc.Error) {
 	told := s.usage.told
 	result := statsResult{Tokens: told.Total, LastCall: told.LastCall}
 	if used, size := s.usage.used, s.usage.size; size > 0 {
@@ -46,7 +42,7 @@ type commandsResult struct {
 	Commands []protocol.AvailableCommand `json:"commands"`
 }
 
-func commandsExtension(_ context.Context, s *Session, _ noParams) (commandsResult, *jsonrpc.Error) {
+func (s *Session) commandList(_ context.Context, _ NoParams) (commandsResult, *jsonrpc.Error) {
 	return commandsResult{s.allCommands()}, nil
 }
 
@@ -56,7 +52,7 @@ type modelsResult struct {
 	Models         []json.RawMessage `json:"models"`
 }
 
-func modelsExtension(_ context.Context, s *Session, _ noParams) (modelsResult, *jsonrpc.Error) {
+func (s *Session) models(_ context.Context, _ NoParams) (modelsResult, *jsonrpc.Error) {
 	models := []json.RawMessage{}
 	for _, m := range s.options.Models() {
 		models = append(models, m.Raw)
@@ -74,7 +70,7 @@ type autoCompactionResult struct {
 	Enabled bool `json:"enabled"`
 }
 
-func autoCompactionExtension(ctx context.Context, s *Session, p autoCompactionParams) (autoCompactionResult, *jsonrpc.Error) {
+func (s *Session) switchAutoCompaction(ctx context.Context, p autoCompactionParams) (autoCompactionResult, *jsonrpc.Error) {
 	if p.Enabled == nil {
 		return autoCompactionResult{}, acperr.InvalidParams("enabled is missing")
 	}
@@ -84,4 +80,12 @@ func autoCompactionExtension(ctx context.Context, s *Session, p autoCompactionPa
 	}
 	defer s.prompts.FinishChange(change, nil)
 	return autoCompactionResult{*p.Enabled}, s.setAutoCompaction(s.Context, *p.Enabled)
+}
+
+// NoParams are the params of a method that needs none.
+type NoParams struct{}
+
+// currentState is _droid/state.
+func (s *Session) currentState(context.Context, NoParams) (State, *jsonrpc.Error) {
+	return s.State(), nil
 }

@@ -88,14 +88,13 @@ func TestEditThatTheEditorMisses(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		r := room(t, v)
 		path := r.opened("a.txt", "one\ntwo\n", "")
-		journal := r.agent.cfg.Journal
-		require.NoError(t, os.WriteFile(journal, nil, 0o600)) // nothing can be made in it
+		require.NoError(t, os.WriteFile(r.journal, nil, 0o600)) // nothing can be made in it
 		r.does(editOf(path, "two", "three"))
 		require.Equal(t, "end_turn", r.run("go"))
-		require.NoError(t, os.Remove(journal))
+		require.NoError(t, os.Remove(r.journal))
 		require.Equal(t, "one\nthree\n", r.disk(path))
 		told := slices.IndexFunc(r.updates(), func(u string) bool {
-			return strings.HasPrefix(u, "notice: droid's edit of "+path+" is on the disk, and could not pass through your editor: mkdir "+journal+": not a directory.")
+			return strings.HasPrefix(u, "notice: droid's edit of "+path+" is on the disk, and could not pass through your editor: mkdir "+r.journal+": not a directory.")
 		})
 		require.GreaterOrEqual(t, told, 0, r.updates())
 	})

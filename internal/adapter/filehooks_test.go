@@ -160,7 +160,7 @@ func TestFilesStayOnTheDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 				r := filesAgent(t, v, func(r *filesRoom) { r.pipe.fails = c.fails })
-				r.agent.cfg.Files = c.way
+				r.agent.config.Files = c.way
 				r.greets(c.capabilities, c.client)
 				r.session = r.newSession()
 				path := r.opened("a.txt", "one\ntwo\n", "")
@@ -181,7 +181,7 @@ func TestFilesStayOnTheDisk(t *testing.T) {
 func TestEditorFilesOfAnUnknownClient(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		r := filesAgent(t, v)
-		r.agent.cfg.Files = FilesEditor
+		r.agent.config.Files = FilesEditor
 		r.greets(bothMethods, "somebody new")
 		r.session = r.newSession()
 		path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
@@ -211,7 +211,7 @@ func TestUnsavedTextThatDroidDoesNotSee(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 				r := filesAgent(t, v)
-				r.agent.cfg.Files = c.way
+				r.agent.config.Files = c.way
 				r.greets(bothMethods, c.client)
 				r.session = r.newSession()
 				path := r.opened("a.txt", "one\ntwo\n", c.typed)
@@ -332,7 +332,7 @@ func TestEditThatStays(t *testing.T) {
 	for _, capabilities := range []string{bothMethods, `{}`} {
 		bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 			r := filesAgent(t, v)
-			r.agent.cfg.Store = store.New(t.TempDir(), zap.NewNop())
+			r.agent.config.Store = store.New(t.TempDir(), zap.NewNop())
 			path := r.has("a.txt", "old\n")
 			hash := func(text string) string {
 				s := sha256.Sum256([]byte(text))
@@ -399,7 +399,7 @@ func TestHooksLeftOutWithTheProjects(t *testing.T) {
 		require.NoError(t, os.Mkdir(filepath.Join(r.dir, ".factory"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(r.dir, ".factory", "hooks.json"),
 			[]byte(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"evil"}]}]}}`), 0o644))
-		r.agent.cfg.Trust = trust.New(trust.Options{Home: home, File: filepath.Join(home, "trust.json")})
+		r.agent.config.Trust = trust.New(trust.Options{Home: home, File: filepath.Join(home, "trust.json")})
 		r.greets(bothMethods, "zed")
 		r.session = r.newSession()
 		require.Contains(t, r.told(), "Files are read and written on the disk meanwhile, without the editor.")

@@ -8,77 +8,12 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/acperr"
-	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/opening"
-	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
 )
-
-// forkSession copies the newest session of a thread. The copy gets a process of its own; the session
-// it was made from stays as it is.
-func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
-	p, place, err := a.decodeNamed(c)
-	if err != nil {
-		return nil, err
-	}
-	defer place.Release()
-	w, err := a.readSession(c.Context, p)
-	if err != nil {
-		return nil, err
-	}
-	point, odd := a.client.ForkPoint(p.Meta)
-	if odd != nil {
-		return nil, acperr.InvalidParams("%v", odd)
-	}
-	s, ids, err := a.openOf(c.Context, place)
-	if err != nil {
-		return nil, err
-	}
-	id := ""
-	switch {
-	case s != nil && point == nil:
-		id, err = s.fork(c.Context, place.Release)
-	case s != nil:
-		id, err = s.forkAt(c.Context, place.Release, *point)
-	case point != nil:
-		id, err = a.copyStoredAt(c.Context, ids[len(ids)-1], w.CWD, *point)
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case id == "":
-		return a.forkStored(c, w, ids)
-	case s != nil:
-		w = w.Following(*s.systemPrompt.Load())
-	}
-	client, info, failure := a.opener.Launch(c.Context, w.CWD, w.Servers, a.opener.Added(c.Context, id, w.Instructions), opening.Open{ID: id, Messages: 1, CWD: w.CWD})
-	if failure != nil {
-		return nil, acperr.CopyNotOpened(id, failure)
-	}
-	info.SessionID = id
-	return a.takeUpCopy(c, client, info, w, ids)
-}
-
-// fork has droid copy the session it works on.
-func (s *Session) fork(ctx context.Context, ordered func()) (id string, err *jsonrpc.Error) {
-	if err = s.enter(ordered); err != nil {
-		return "", err
-	}
-	defer s.exit(&err)
-	if s.prompts.Busy() {
-		return "", acperr.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session")
-	}
-	change, err := s.awaitTurn(ctx, turns.Session)
-	if err != nil {
-		return "", err
-	}
-	defer s.prompts.FinishChange(change, nil)
-	return s.copyHere(ctx)
-}
 
 // Fork copies the session, with the options of its thread.
 func (s *Session) Fork(ctx context.Context) (id string, failure *jsonrpc.Error) {
@@ -181,40 +116,4 @@ func (s *Session) backFromCopy(ctx context.Context, failed error) {
 		s.log.Warn("droid did not load the session that it had copied", errorFields(err)...)
 		s.endDroid(replaced, "it does not go back from a copy")
 	}
-}
-
-// forkStored copies a thread that is not open here and whose files are kept: one process loads its newest
-// session, copies it and goes on with the copy. Where the copy is to work elsewhere, that
-// takes two.
-func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (any, *jsonrpc.Error) {
-	newest := ids[len(ids)-1]
-	var made opening.Copied
-	open := opening.Open{ID: newest, Messages: 1, Copy: &made, CWD: w.CWD}
-	var err error
-	if from := a.opener.DirectoryOf(c.Context, newest, w.CWD); from != w.CWD {
-		err = a.opener.Copy(c.Context, from, newest, &made)
-		open = opening.Open{ID: made.ID, Messages: 1, CWD: w.CWD}
-	}
-	var client *droid.Client
-	var info *stream.SessionInfo
-	if err == nil {
-		client, info, err = a.opener.Launch(c.Context, w.CWD, w.Servers, a.opener.Added(c.Context, w.SessionID, w.Instructions), open) // the copy has what is stored with the session
-	}
-	switch {
-	case err != nil && made.ID != "":
-		return nil, acperr.CopyNotOpened(made.ID, err)
-	case err != nil && made.Begun:
-		return nil, acperr.NotDone(acperr.Copying, err)
-	case err != nil:
-		return nil, acperr.NotOpened(w.SessionID, err)
-	}
-	info.SessionID = made.ID
-	return a.takeUpCopy(c, client, info, w, ids)
-}
-
-// takeUpCopy has a copy begin to work that a process has just opened. ids are those of the thread that it is a copy of.
-func (a *Agent) takeUpCopy(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, ids []string) (any, *jsonrpc.Error) {
-	followUp := a.copyOptions(c.Context, ids, info.SessionID)
-	s := a.takeUp(c.Context, client, info, w, func(s *Session) { s.useFollowUp(followUp) })
-	return a.begin(c, s, s.sessionResult(), w.Notices)
 }

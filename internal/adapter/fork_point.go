@@ -62,8 +62,9 @@ func copyUpTo(ctx context.Context, client *droid.Client, id, title, prompt strin
 	return made.NewSessionID, err
 }
 
-// forkAt is fork with the conversation up to a point.
-func (s *Session) forkAt(ctx context.Context, ordered func(), point protocol.AirFork) (id string, err *jsonrpc.Error) {
+// forkAt has droid copy the session in the turn of a request, whose place ordered leaves: the conversation up to a point, or all of it for nil.
+// The error says why there is no copy.
+func (s *Session) forkAt(ctx context.Context, ordered func(), point *protocol.AirFork) (id string, err *jsonrpc.Error) {
 	if err = s.enter(ordered); err != nil {
 		return "", err
 	}
@@ -76,11 +77,14 @@ func (s *Session) forkAt(ctx context.Context, ordered func(), point protocol.Air
 		return "", err
 	}
 	defer s.prompts.FinishChange(change, nil)
+	if point == nil {
+		return s.copyHere(ctx)
+	}
 	info, err := s.loadWhole(ctx)
 	if err != nil {
 		return "", err
 	}
-	prompt, none := promptBehind(info.Messages, point)
+	prompt, none := promptBehind(info.Messages, *point)
 	switch {
 	case none != nil:
 		return "", acperr.InvalidParams("%v", none)
@@ -99,8 +103,8 @@ func (s *Session) forkAt(ctx context.Context, ordered func(), point protocol.Air
 }
 
 // copyStoredAt has a droid of its own copy a stored session up to a point. id is "" for a copy of all of it.
-func (a *Agent) copyStoredAt(ctx context.Context, from, cwd string, point protocol.AirFork) (id string, err *jsonrpc.Error) {
-	client, info, failure := a.opener.LaunchAlone(ctx, a.opener.DirectoryOf(ctx, from, cwd), opening.Open{ID: from, Messages: wholeHistory})
+func (d *Deps) copyStoredAt(ctx context.Context, from, cwd string, point protocol.AirFork) (id string, err *jsonrpc.Error) {
+	client, info, failure := d.opener.LaunchAlone(ctx, d.opener.DirectoryOf(ctx, from, cwd), opening.Open{ID: from, Messages: wholeHistory})
 	if failure != nil {
 		return "", acperr.NotOpened(from, failure)
 	}

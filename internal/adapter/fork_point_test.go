@@ -65,7 +65,7 @@ func TestForkPointForAir(t *testing.T) {
 					f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
 					f.rewinds()
 					e := open(t, f.start)
-					e.agent.cfg.Store = store.New(root, zap.NewNop())
+					e.agent.config.Store = store.New(root, zap.NewNop())
 					capabilities := map[bool]string{true: asAir, false: "{}"}[isAir]
 					require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,`+asZed+`}`).Error)
 					e.beginSession()

@@ -185,7 +185,7 @@ func TestInitializeOnADiskThatHangs(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			e := open(t, playing(says("hi")))
 			e.hanging.begin("editorfs.Open")
-			e.agent.cfg.Files = way
+			e.agent.config.Files = way
 			began := time.Now()
 			require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true}}}`).Error)
 			require.LessOrEqual(t, time.Since(began), startTime+time.Second)

@@ -63,7 +63,7 @@ type hookPipe struct {
 	answered func(hooks.Answer)
 }
 
-func (p *hookPipe) listen(h hooks.Handler, _ *zap.Logger) (hookChannel, error) {
+func (p *hookPipe) listen(h hooks.Handler, _ *zap.Logger) (HookChannel, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.opened++

@@ -54,7 +54,7 @@ func storeEditor(t *testing.T) (e *editor, told *bytes.Buffer) {
 	e = open(t, func(int) (*droid.Client, error) {
 		return tappedDroid(func(line []byte) { told.Write(line) }, says("hi")), nil
 	})
-	e.agent.cfg.Store = store.New(t.TempDir(), nil)
+	e.agent.config.Store = store.New(t.TempDir(), nil)
 	require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
 	return e, told
 }

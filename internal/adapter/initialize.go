@@ -55,7 +55,7 @@ func (a *Agent) initialize(c *wire.Call) (any, *jsonrpc.Error) {
 		return nil, acperr.InvalidParams("protocolVersion is missing; this agent speaks version 1")
 	}
 	client := protocol.ParseCapabilities(params.Capabilities, params.Info).WithUserSetting(a.cfg.ClientShows)
-	a.openFiles(c.Context, a.usesEditorFiles(client))
+	a.openFiles(c.Context, a.config.Files.usesEditor(client))
 	a.greet(client)
 	a.opener.Spare.Prepare()
 	logClient(a.log, params.Info)
@@ -78,17 +78,6 @@ func (a *Agent) initialize(c *wire.Call) (any, *jsonrpc.Error) {
 		},
 		AuthMethods: accounts.Ways(client, a.cfg.LoginCommand),
 		Meta:        meta,
-		AgentInfo:   protocol.AgentInfo{Name: "droid-acp", Title: "droid-acp", Version: a.cfg.Version},
+		AgentInfo:   protocol.AgentInfo{Name: "droid-acp", Title: "droid-acp", Version: a.config.Version},
 	}, nil
-}
-
-// usesEditorFiles reports whether files are to go through the client's fs methods.
-func (d *Deps) usesEditorFiles(client protocol.ClientCapabilities) bool {
-	switch d.cfg.Files {
-	case FilesDisk:
-		return false
-	case FilesEditor:
-		return client.Files
-	}
-	return client.Files && client.SafeFiles
 }

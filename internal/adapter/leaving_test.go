@@ -50,7 +50,7 @@ func TestKillEndsEveryDroid(t *testing.T) {
 		for _, c := range clients {
 			<-c.Exited()
 		}
-		late, err := e.agent.cfg.Start(droid.Command{Dir: "/w"})
+		late, err := e.agent.config.Start(droid.Command{Dir: "/w"})
 		require.NoError(t, err)
 		<-late.Exited()
 	})

@@ -3,9 +3,11 @@ package adapter
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"droid-acp/internal/adapter/acperr"
+	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/jsonrpc"
 )
 
@@ -62,3 +64,17 @@ func (s *Session) async(f func(ctx context.Context)) { s.mu.Go(func() { s.unlock
 
 // EndError answers who asks a session that has ended, or is about to.
 func (s *Session) EndError() *jsonrpc.Error { return cmp.Or(s.unfit.Load(), acperr.Ending()) }
+
+// ticket is a request's place among all that name a session.
+type ticket = registry.Ticket[*Session]
+
+// placeError answers a request that the registry does not let act.
+func placeError(err error) *jsonrpc.Error {
+	switch {
+	case errors.Is(err, registry.ErrCancelled):
+		return acperr.Cancelled()
+	case err != nil:
+		return acperr.Ending()
+	}
+	return nil
+}

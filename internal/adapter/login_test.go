@@ -22,8 +22,7 @@ import (
 // loginEditor is an editor with these capabilities whose agent logs in by the script.
 func loginEditor(t *testing.T, capabilities string, script fakelogin.Script, start starter) *editor {
 	t.Helper()
-	e := open(t, start)
-	e.agent.cfg.Login = fakelogin.Start(script)
+	e := open(t, start, func(c *Config) { c.Login = fakelogin.Start(script) })
 	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,`+asZed+`}`).Error)
 	return e
 }
@@ -89,8 +88,9 @@ func TestAuthMethods(t *testing.T) {
 		`{"auth":{"terminal":true},"_meta":{"terminal-auth":true}}`: `device-pairing:meta factory-api-key`, // both would run the same command
 	} {
 		bubble(t, func(t *testing.T) {
-			e := open(t, func(int) (*droid.Client, error) { return nil, &droid.NotFoundError{} })
-			e.agent.cfg.LoginCommand = accounts.Command{Path: "/opt/droid-acp", Args: []string{"login", "--droid", "/d"}}
+			e := open(t, func(int) (*droid.Client, error) { return nil, &droid.NotFoundError{} }, func(c *Config) {
+				c.LoginCommand = accounts.Command{Path: "/opt/droid-acp", Args: []string{"login", "--droid", "/d"}}
+			})
 			answer := e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`}`)
 			var r struct {
 				AuthMethods       []protocol.AuthMethod
@@ -181,7 +181,8 @@ func TestLoginMethods(t *testing.T) {
 		}
 		answer := e.call("authenticate", `{"methodId":"droid-acp-login"}`)
 		require.Equal(t, -32602, answer.Error.Code)
-		e.agent.cfg.Login = func() (*login.Process, error) { return nil, &droid.NotFoundError{} }
+		e = open(t, playing(says("hi")), func(c *Config) { c.Login = func() (*login.Process, error) { return nil, &droid.NotFoundError{} } })
+		require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
 		require.Contains(t, e.await(e.pair()).Error.Message, "droid not found")
 	})
 }

@@ -190,7 +190,7 @@ type MCPServer struct{ Name, State string }
 // MCPServers lists the MCP servers and their tools.
 func (s *Session) MCPServers(ctx context.Context) (all MCPServers, err error) {
 	own, cwd, how := s.servers.Names(), s.cwd, "left out; `/trust yes` lets it run"
-	if !s.deps.cfg.Trust.MayAsk() {
+	if !s.deps.config.Trust.MayAsk() {
 		how = "left out, since the agent was started with `--trust never`"
 	}
 	err = s.askDroid(ctx, func(ctx context.Context, client *droid.Client) error {

@@ -90,7 +90,7 @@ func TestLoginKeepsTheProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := beginAs(t, canOpen, playing(says("hi")))
 		e.settle()
-		e.agent.cfg.ParkAfter = time.Minute
+		e.agent.config.ParkAfter = time.Minute
 		require.Equal(t, "end_turn", e.run("go"))
 		e.auth(loginAt("https://example.com/login"))
 		time.Sleep(mcp.LoginTime - time.Second)

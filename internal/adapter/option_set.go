@@ -3,7 +3,6 @@ package adapter
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -18,80 +17,6 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
 )
-
-// setMode is session/set_mode. It sets the config option for the mode, for clients
-// that know modes but no options.
-func (a *Agent) setMode(c *wire.Call) (any, *jsonrpc.Error) {
-	var params struct {
-		ModeID stream.Mode `json:"modeId"`
-	}
-	if err := acperr.Decode(c.Params, &params); err != nil {
-		return nil, err
-	}
-	return a.askToSet(c, options.Mode, string(params.ModeID))
-}
-
-// setConfigOption is session/set_config_option. Fields that this agent does not
-// know are left alone, "type" among them (field notes acp.md, defect 12).
-func (a *Agent) setConfigOption(c *wire.Call) (any, *jsonrpc.Error) {
-	var params struct {
-		ConfigID string          `json:"configId"`
-		Value    json.RawMessage `json:"value"`
-	}
-	if err := acperr.Decode(c.Params, &params); err != nil {
-		return nil, err
-	}
-	value, err := optionValue(params.ConfigID, params.Value)
-	if err != nil {
-		return nil, err
-	}
-	return a.askToSet(c, params.ConfigID, value)
-}
-
-// optionValue reads the value that an option is to have: "true" or "false" for a switch.
-func optionValue(id string, raw json.RawMessage) (string, *jsonrpc.Error) {
-	switched := string(raw) == "true" || string(raw) == "false"
-	if id == options.AutoCompaction {
-		if !switched {
-			return "", acperr.InvalidParams(`%s is on or off: value must be true or false, and type "boolean"`, id)
-		}
-		return string(raw), nil
-	}
-	var value string
-	if switched || json.Unmarshal(raw, &value) != nil || value == "" {
-		return "", acperr.InvalidParams("value must be the id of one of the option's values, as a string")
-	}
-	return value, nil
-}
-
-// askToSet sets an option in its turn, and answers with what all options are then. The request succeeds when droid reports
-// the value asked for. While it waits for its turn, $/cancel_request takes it back.
-func (a *Agent) askToSet(c *wire.Call, id, value string) (result any, err *jsonrpc.Error) {
-	s, place, err := a.reach(c)
-	if err != nil {
-		return nil, err
-	}
-	if err = s.enter(place.Release); err != nil {
-		return nil, err
-	}
-	defer s.exit(&err)
-	change, err := s.awaitTurn(c.Context, scopeOf(s, id, value))
-	if err != nil {
-		return nil, err
-	}
-	err = s.setOption(s.Context, id, value)
-	why := tooFree(s.options.Mode(), id, value, err)
-	result = struct{}{}                                                  // an update tells the rest
-	if c.Method == acp.AgentMethodSessionSetConfigOption && err == nil { // the response does
-		list := s.options.ListUpdate()
-		s.out.Told(list)
-		result = protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
-	}
-	a.respond(c, result, err)
-	s.mu.Yield() // to what was sent until now: it was meant for what was asked
-	s.prompts.FinishChange(change, why)
-	return result, err
-}
 
 // scopeOf says what a change of an option to this value is about. The mode decides what a turn may do from now on.
 func scopeOf(s *Session, id, value string) turns.Scope {
@@ -237,25 +162,6 @@ func (s *Session) setAutoCompaction(ctx context.Context, on bool) *jsonrpc.Error
 	return nil
 }
 
-// methodSetModel is a method that ACP's schema no longer has. Clients that know models
-// but no config options call it.
-const methodSetModel = "session/set_model"
-
-// setModel is session/set_model. It sets the config option for the model, so that a
-// change by either method shows in the other.
-func (a *Agent) setModel(c *wire.Call) (any, *jsonrpc.Error) {
-	var params struct {
-		ModelID string `json:"modelId"`
-	}
-	if err := acperr.Decode(c.Params, &params); err != nil {
-		return nil, err
-	}
-	if params.ModelID == "" {
-		return nil, acperr.InvalidParams("modelId is missing")
-	}
-	return a.askToSet(c, options.Model, params.ModelID)
-}
-
 // sessionResult is what the editor is told of the session when it is opened or loaded.
 // The editor believes it from then on.
 func (s *Session) sessionResult() protocol.SessionResult {
@@ -270,7 +176,7 @@ func (s *Session) checkDefaults() {
 	if s.proc.Client() == nil {
 		return
 	}
-	notices, again := s.options.Untaken(s.deps.cfg.Defaults, !s.proc.Has(stream.TakesAutonomyMode))
+	notices, again := s.options.Untaken(s.deps.config.Defaults, !s.proc.Has(stream.TakesAutonomyMode))
 	s.out.AddNotices(append(notices, s.options.Wanted(s.proc.Client().ProjectModels())...)...)
 	if again == "" {
 		return
@@ -289,4 +195,29 @@ func (s *Session) checkDefaults() {
 			s.out.AddNotices(options.IgnoredDefault("mode", again.Title(), s.options.Mode().Title()))
 		}
 	})
+}
+
+// changeOption sets an option in its turn, and answers the request for that with what all options are then. The request succeeds when droid reports
+// the value asked for. While it waits for its turn, $/cancel_request takes it back.
+func (s *Session) changeOption(c *wire.Call, ordered func(), id, value string) (result any, err *jsonrpc.Error) {
+	if err = s.enter(ordered); err != nil {
+		return nil, err
+	}
+	defer s.exit(&err)
+	change, err := s.awaitTurn(c.Context, scopeOf(s, id, value))
+	if err != nil {
+		return nil, err
+	}
+	err = s.setOption(s.Context, id, value)
+	why := tooFree(s.options.Mode(), id, value, err)
+	result = struct{}{}                                                  // an update tells the rest
+	if c.Method == acp.AgentMethodSessionSetConfigOption && err == nil { // the response does
+		list := s.options.ListUpdate()
+		s.out.Told(list)
+		result = protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
+	}
+	s.deps.respond(c, result, err)
+	s.mu.Yield() // to what was sent until now: it was meant for what was asked
+	s.prompts.FinishChange(change, why)
+	return result, err
 }

@@ -62,9 +62,9 @@ func TestDefaults(t *testing.T) {
 		t.Run(string(v), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := connect(t, playing(says("hi"), fakedroid.WithVersion(v)))
-				e.agent.cfg.Defaults = options.Defaults{Mode: stream.ModeAutoLow, Model: "fake-thinker", Effort: "high", FollowUp: options.Steer}
+				e.agent.config.Defaults = options.Defaults{Mode: stream.ModeAutoLow, Model: "fake-thinker", Effort: "high", FollowUp: options.Steer}
 				if v == fakedroid.Unversioned {
-					e.agent.cfg.Defaults.Effort = "" // the seeds tell no way
+					e.agent.config.Defaults.Effort = "" // the seeds tell no way
 				}
 				answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
 				options := optionsOf(t, answer.Result)
@@ -84,7 +84,7 @@ func TestDefaults(t *testing.T) {
 func TestIgnoredDefaultIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := connect(t, playing(says("hi")))
-		e.agent.cfg.Defaults = options.Defaults{Model: "no-such-model", Effort: "max"}
+		e.agent.config.Defaults = options.Defaults{Model: "no-such-model", Effort: "max"}
 		e.beginSession()
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Equal(t, "end_turn", e.run("again"))

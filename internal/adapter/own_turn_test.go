@@ -126,7 +126,7 @@ func TestOwnTurnComesBehindTheResponse(t *testing.T) {
 func TestTurnThatDroidBeginsKeepsTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := connect(t, playing(reporting(messageOf(fakedroid.Prompt{Text: "The subagent has ended."})), fakedroid.WithPace(5*time.Second)))
-		e.agent.cfg.ParkAfter = 10 * time.Second
+		e.agent.config.ParkAfter = 10 * time.Second
 		e.beginSession()
 		require.Equal(t, "end_turn", e.run("one"))
 		time.Sleep(15 * time.Second)
@@ -166,7 +166,7 @@ func TestLoadThatReplacesAnAskingDroid(t *testing.T) {
 			}
 			return fakeDroid(reportsAndAsks, sessions), nil
 		})
-		e.agent.cfg.ParkAfter = time.Minute
+		e.agent.config.ParkAfter = time.Minute
 		e.beginSession()
 		e.ask = nil
 		require.Equal(t, "end_turn", e.run("go"))

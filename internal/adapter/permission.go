@@ -123,7 +123,7 @@ func (r *permissionRequest) moved(ctx context.Context) string {
 		return ""
 	}
 	real := make(map[string]string)
-	r.s.unlocked(ctx, func(ctx context.Context) { real = r.s.deps.files.Resolve(ctx, requested) })
+	r.s.unlocked(ctx, func(ctx context.Context) { real = r.s.deps.texts.Resolve(ctx, requested) })
 	for _, path := range requested {
 		if real[path] != r.files[path].Real {
 			return render.TargetMoved(path, r.files[path].Real, real[path])

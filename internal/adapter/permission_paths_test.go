@@ -95,8 +95,8 @@ func TestPathThatCannotBeResolved(t *testing.T) {
 				require.NoError(t, os.WriteFile(path, []byte("one\n"), 0o600))
 				e, saw := editing(t, project, fakedroid.WithVersion(fakedroid.V0225), editOf(path, "one", "two"))
 				hang := make(chan struct{})
-				resolve := e.agent.files.resolve
-				e.agent.files.resolve = func(path string) (string, error) {
+				resolve := e.agent.texts.resolve
+				e.agent.texts.resolve = func(path string) (string, error) {
 					<-hang
 					return resolve(path)
 				}

@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,7 +19,6 @@ import (
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/render"
 	"droid-acp/internal/sys/files"
-	"droid-acp/internal/text/rawjson"
 )
 
 // userPrompt is one session/prompt that has no response yet. The turn machine decides
@@ -68,46 +66,6 @@ func (p *userPrompt) kind() turns.Kind {
 		return turns.Here
 	}
 	return p.command.Kind
-}
-
-// prompt is session/prompt. The prompts of one session run one after the other.
-func (a *Agent) prompt(c *wire.Call) (any, *jsonrpc.Error) {
-	var params struct {
-		SessionID string        `json:"sessionId"`
-		Prompt    rawjson.Value `json:"prompt"`
-		Meta      rawjson.Value `json:"_meta"`
-	}
-	if err := acperr.Decode(c.Params, &params); err != nil {
-		return nil, err
-	}
-	schema, wrong := protocol.OutputFormat(json.RawMessage(params.Meta))
-	if wrong != nil {
-		return nil, acperr.InvalidParams("%v", wrong)
-	}
-	c.Params, _ = json.Marshal(map[string]string{"sessionId": params.SessionID}) // all that reach reads: the turn outlives its images; a text always encodes
-	s, place, err := a.reach(c)
-	if err != nil && err.Code == acperr.CodeCancelled {
-		return protocol.PromptResult{StopReason: acp.StopReasonCancelled}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer place.Release()
-	p, err := a.readPrompt(c.Context, s, params.SessionID, json.RawMessage(params.Prompt))
-	if err != nil {
-		return nil, err
-	}
-	p.call, p.schema = c, bytes.Clone(schema)
-	if err := p.submit(place); err != nil {
-		return nil, err
-	}
-	select {
-	case <-p.ended:
-	case <-c.Context.Done(): // by $/cancel_request: it is answered as after session/cancel, with that stop reason
-		s.mu.Post(func() { s.prompts.CancelOne(time.Now(), p.id) })
-		<-p.ended
-	}
-	return p.result, p.err // for the log: the response has left in respond
 }
 
 // submit has the session take a prompt of a request.
@@ -159,20 +117,6 @@ func (p *userPrompt) respond(result any, err *jsonrpc.Error) {
 	}
 }
 
-// cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
-func (a *Agent) cancelTurn(c *wire.Call) (any, *jsonrpc.Error) {
-	id, err := idOf(c)
-	if err != nil {
-		return nil, err
-	}
-	s, known := a.sessions.Cancel(id)
-	if !known {
-		return nil, acperr.UnknownSession(id)
-	}
-	s.mu.Post(s.cancelPrompts) // a session that has ended has nothing to cancel
-	return nil, nil
-}
-
 // cancelPrompts cancels the running prompt and all waiting ones.
 func (s *Session) cancelPrompts() {
 	s.prompts.Cancel(time.Now())
@@ -215,20 +159,6 @@ func (p *userPrompt) accept() {
 
 // linksTime bounds the look at the files that a prompt links.
 const linksTime = 500 * time.Millisecond
-
-// readPrompt reads what the editor sent, and looks which of the files that it links are not
-// there.
-func (a *Agent) readPrompt(ctx context.Context, s *Session, session string, blocks json.RawMessage) (*userPrompt, *jsonrpc.Error) {
-	content, err := prompt.Parse(blocks)
-	if err != nil {
-		return nil, acperr.InvalidParams("%v", err)
-	}
-	p := &userPrompt{s: s, ended: make(chan struct{}), giveUp: func() {}, session: session, content: content, missing: a.missing(ctx, content)}
-	if a.client.ResendsStoppedPrompt {
-		p.marks = content.Marks()
-	}
-	return p, nil
-}
 
 // missing tells of each file that a prompt links whether it is not there.
 func (d *Deps) missing(ctx context.Context, content prompt.Prompt) map[string]bool {
@@ -286,4 +216,48 @@ func (p *userPrompt) refusedProgram() *jsonrpc.Error {
 		return nil
 	}
 	return acperr.InvalidRequest(fmt.Sprintf("%s is a program of this project, which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", program.File))
+}
+
+// cancelIfLate does the cancel that came while a prompt was on its way to the session.
+func (s *Session) cancelIfLate(p *ticket) {
+	if p.WasCancelled() {
+		s.cancelPrompts()
+	}
+}
+
+// cancel cancels the running prompt and all waiting ones. It does not wait. A session that has ended has nothing to cancel.
+func (s *Session) cancel() { s.mu.Post(s.cancelPrompts) }
+
+// prompt takes a prompt in the place of its request, and returns its response, which has left by then. blocks are what the editor sent under
+// the id session. schema, if not nil, is the form that the answer must have. The request's context cancels the prompt.
+func (s *Session) prompt(c *wire.Call, place *ticket, session string, blocks, schema json.RawMessage) (any, *jsonrpc.Error) {
+	p, err := s.readPrompt(c.Context, session, blocks)
+	if err != nil {
+		return nil, err
+	}
+	p.call, p.schema = c, schema
+	if err := p.submit(place); err != nil {
+		return nil, err
+	}
+	select {
+	case <-p.ended:
+	case <-c.Context.Done(): // by $/cancel_request: it is answered as after session/cancel, with that stop reason
+		s.mu.Post(func() { s.prompts.CancelOne(time.Now(), p.id) })
+		<-p.ended
+	}
+	return p.result, p.err // for the log: the response has left in respond
+}
+
+// readPrompt reads what the editor sent, and looks which of the files that it links are not
+// there.
+func (s *Session) readPrompt(ctx context.Context, session string, blocks json.RawMessage) (*userPrompt, *jsonrpc.Error) {
+	content, err := prompt.Parse(blocks)
+	if err != nil {
+		return nil, acperr.InvalidParams("%v", err)
+	}
+	p := &userPrompt{s: s, ended: make(chan struct{}), giveUp: func() {}, session: session, content: content, missing: s.deps.missing(ctx, content)}
+	if s.deps.client.ResendsStoppedPrompt {
+		p.marks = content.Marks()
+	}
+	return p, nil
 }

@@ -62,7 +62,7 @@ func TestReadingsThatHangAreBounded(t *testing.T) {
 func neverRead(t *testing.T, e *editor) {
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })
-	e.agent.files = newFileReader(func(string) render.File {
+	e.agent.texts = newFileReader(func(string) render.File {
 		<-hang
 		return render.File{}
 	})

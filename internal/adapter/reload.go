@@ -21,13 +21,10 @@ import (
 // reload is one session/load or session/resume. Prompts and other loads wait for it, so that the history comes in one
 // piece.
 type reload struct {
-	instructions.Wanted
-	s      *Session
-	target string // where the symbolic links of its directory lead
+	loadRequest
+	s *Session
 
-	call   *wire.Call // its context ends when it is cancelled
-	ids    []string   // of the thread, the newest last
-	replay bool
+	call   *wire.Call    // its context ends when it is cancelled
 	ended  chan struct{} // closed when it has its answer, which is result or err
 	result protocol.SessionResult
 	err    *jsonrpc.Error
@@ -43,6 +40,15 @@ type reload struct {
 	turn  *turns.Change // its turn among what is asked of the session, nil before that has come
 	moved bool          // the thread goes on in what another window made of it
 	kept  bool          // it was cancelled, and the session stays, as others wait for it; set before it is answered
+}
+
+// loadRequest is what a request to load a session asks for.
+type loadRequest struct {
+	instructions.Wanted
+	target   string   // where the symbolic links of its directory lead
+	ids      []string // of the thread, the newest last
+	replay   bool     // the editor is shown the history
+	followUp string   // the value of options.FollowUp for a session that was not open, "" for none
 }
 
 // loadPhase is the progress of a load. Session.load is the load that is in one of the phases between the first and the last.
@@ -75,60 +81,29 @@ func (s *Session) showsHistory() bool { return s.load != nil && s.load.phase == 
 // isShown reports whether the editor knows the session as it is: it has been opened, and no load is under way.
 func (s *Session) isShown() bool { return s.out.Opened() && s.load == nil }
 
-// loadSession opens a stored session and replays its history.
-func (a *Agent) loadSession(c *wire.Call) (any, *jsonrpc.Error) { return a.reopen(c, true) }
-
-// resumeSession opens a stored session without its history.
-func (a *Agent) resumeSession(c *wire.Call) (any, *jsonrpc.Error) { return a.reopen(c, false) }
-
-// reopen loads a session: in the process it has, if it is open here, else in a new
-// one.
-func (a *Agent) reopen(c *wire.Call, replay bool) (any, *jsonrpc.Error) {
-	p, place, err := a.decodeNamed(c)
-	if err != nil {
-		return nil, err
+// loadFor loads the session for a call, whose place ordered leaves: in the process it has, else in a new one. The response has left when it
+// returns. After an error stays reports whether the session stays open, as others wait for it. The call's context takes the load back.
+func (s *Session) loadFor(c *wire.Call, ordered func(), l loadRequest) (result protocol.SessionResult, stays bool, err *jsonrpc.Error) {
+	r := &reload{loadRequest: l, s: s, call: c, ended: make(chan struct{})}
+	if err = r.begin(ordered); err != nil {
+		return result, false, err
 	}
-	defer place.Release()
-	w, err := a.readSession(c.Context, p)
-	if err != nil {
-		return nil, err
+	select {
+	case <-r.ended:
+	case <-c.Context.Done():
+		s.mu.Post(r.cancel)
+		<-r.ended
 	}
-	r := &reload{Wanted: w, target: a.opener.Target(c.Context, w.CWD), call: c, replay: replay, ended: make(chan struct{})}
-	s, known, ids, err := a.takeThread(c.Context, place, w)
-	if err != nil {
-		return nil, err
-	}
-	r.s, r.ids = s, ids
-	followUp := ""
-	if !known { // an open session has its value
-		followUp = a.threads.FollowUp(c.Context, ids)
-	}
-	if err = r.begin(place.Release, followUp); err == nil {
-		select {
-		case <-r.ended:
-		case <-c.Context.Done():
-			s.mu.Post(r.cancel)
-			<-r.ended
-		}
-		err = r.err
-	}
-	if err != nil {
-		if !known && !r.kept {
-			a.sessions.Forget(s)
-			s.Stop()
-		}
-		return nil, err
-	}
-	return r.result, nil
+	return r.result, r.kept, r.err
 }
 
 // begin begins a load, which goes on where it is cancelled and others wait for the session.
-func (r *reload) begin(ordered func(), followUp string) (err *jsonrpc.Error) {
+func (r *reload) begin(ordered func()) (err *jsonrpc.Error) {
 	if err = r.s.enter(ordered); err != nil {
 		return err
 	}
 	defer r.s.exit(&err)
-	r.s.useFollowUp(followUp)
+	r.s.useFollowUp(r.followUp)
 	r.s.mu.Go(func() { r.run(r.s.Context) })
 	return nil
 }
@@ -348,7 +323,7 @@ func (r *reload) end(err *jsonrpc.Error) {
 	r.phase, s.load = loadOver, nil
 	r.stop()
 	defer func() { // also where this panics
-		s.proc.Rest(time.Now(), s.deps.cfg.ParkAfter)
+		s.proc.Rest(time.Now(), s.deps.config.ParkAfter)
 		s.prompts.FinishChange(r.turn, nil)
 	}()
 	if r.moved && s.out.Opened() && (err != nil || !r.replay) {

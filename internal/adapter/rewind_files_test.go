@@ -119,7 +119,7 @@ func rewindRoom(t *testing.T, inEditor, creates bool, client string) (*filesRoom
 		r.extra = append(r.extra, fakedroid.WithAnswer("droid.get_rewind_info", s.info), fakedroid.WithAnswer("droid.execute_rewind", s.execute))
 	})
 	s.r, s.path = r, r.path("a.txt")
-	r.agent.cfg.Store = store.New(filepath.Join(s.dir, "sessions"), zap.NewNop())
+	r.agent.config.Store = store.New(filepath.Join(s.dir, "sessions"), zap.NewNop())
 	capabilities := `{}`
 	if inEditor {
 		capabilities = bothMethods

@@ -31,7 +31,7 @@ func beginInstructed(t *testing.T, v fakedroid.Option) instructed {
 	t.Helper()
 	f := newFleet(t, v, repeats())
 	e := instructed{connect(t, f.start), f, t.TempDir(), strings.Contains(t.Name(), string(fakedroid.V099))}
-	e.agent.cfg.Store = store.New(e.root, zap.NewNop())
+	e.agent.config.Store = store.New(e.root, zap.NewNop())
 	synctest.Wait() // the spare has started
 	return e
 }
@@ -98,7 +98,7 @@ func TestRootsOfEachRequest(t *testing.T) {
 			for _, name := range step.names {
 				require.Contains(t, added, fmt.Sprintf("\n- %q\n", name))
 			}
-			require.Equal(t, step.names, e.agent.rootsOf(s))
+			require.Equal(t, step.names, e.rootsOf(s))
 			require.Equal(t, "end_turn", e.run("again"))
 			require.Equal(t, 2, e.f.alive(), "one for each session")
 		}
@@ -117,12 +117,12 @@ func TestInstructionsOfAFork(t *testing.T) {
 		require.Contains(t, added, "Be brief.")
 		require.Contains(t, added, `"/doc"`)
 		require.NotContains(t, added, `"/lib"`)
-		require.Equal(t, []string{"/doc"}, e.agent.rootsOf(copied))
-		require.Equal(t, []string{"/lib"}, e.agent.rootsOf(e.session))
+		require.Equal(t, []string{"/doc"}, e.rootsOf(copied))
+		require.Equal(t, []string{"/lib"}, e.rootsOf(e.session))
 
 		e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session))
 		e.stores(e.session, "Be brief.")
-		require.Nil(t, e.agent.rootsOf(e.session), "it is not open")
+		require.Nil(t, e.rootsOf(e.session), "it is not open")
 		e.ask("fork", e.session, beBrief+`,"additionalDirectories":["/new"]`)
 		added, _ = e.last()
 		require.Contains(t, added, `"/new"`)
@@ -174,4 +174,12 @@ func TestListTellsRoots(t *testing.T) {
 		e.ask("load", with, "")
 		require.Empty(t, listed()[with])
 	})
+}
+
+// rootsOf are the additional directories of a session, nil for one that is not open.
+func (e *editor) rootsOf(id string) []string {
+	if s, open := e.agent.sessions.Find(id); open {
+		return s.instructions().Roots
+	}
+	return nil
 }

@@ -67,11 +67,12 @@ type Session struct {
 	subagents  map[string]*subagentSession // those that the client is shown as sessions, by their ids
 }
 
-func (d *Deps) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
+// newOf makes a session with the id by which the editor knows it. droidID is that of droid's session in which its thread is now. Run follows.
+func newOf(d *Deps, id, droidID, cwd string, servers []stream.MCPServer) *Session {
 	s := &Session{
 		deps:    d,
 		log:     d.log.With(zap.String("session", id)),
-		thread:  thread{droidID: id, cwd: cwd},
+		thread:  thread{droidID: droidID, cwd: cwd},
 		proc:    process.New(),
 		options: d.newOptionState(),
 		show:    render.New(render.Options{CWD: cwd, Capabilities: d.client, NewID: uuid.NewString, LoginHint: diagnosis.LoginRemedy()}),
@@ -105,7 +106,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.watchServers()
 	s.mu.Go(func() { s.lookForCommands(s.Context, askTime) })
 	s.lockStored()
-	s.proc.Rest(time.Now(), s.deps.cfg.ParkAfter)
+	s.proc.Rest(time.Now(), s.deps.config.ParkAfter)
 }
 
 // answerOpening answers the request that opened the session. What was told of it before that, but for the history of a load, and

@@ -7,19 +7,14 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/google/uuid"
-
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/internal/registry"
-	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/store"
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/sys/files"
 )
 
 // decodeNamed reads the params of a method that opens a stored session, and gives the call
@@ -62,59 +57,7 @@ func (a *Agent) newSession(c *wire.Call) (any, *jsonrpc.Error) {
 		}
 		return nil, why
 	}
-	s := a.takeUp(c.Context, client, info, w, func(s *Session) {
-		s.checkDefaults()
-		s.checkWords()
-	})
-	return a.begin(c, s, s.sessionResult(), w.Notices)
-}
-
-// openWithout opens a session though there is no droid, so that its first prompt can say so: some
-// clients show nothing of an error of session/new. A droid that is found later makes the session under
-// the id that it gets here.
-func (a *Agent) openWithout(c *wire.Call, w instructions.Wanted) (any, *jsonrpc.Error) {
-	s := a.makeSession(uuid.NewString(), w.CWD, w.Servers)
-	s.mu.Lock()
-	s.useInstructions(w)
-	s.proc.NotMade()
-	s.log.Warn("there is no droid; the session waits for one")
-	return a.begin(c, s, protocol.SessionResult{}, w.Notices)
-}
-
-// takeUp makes the session that a process has just opened. begin follows, and the caller has its lock until then. check is called before
-// the options get their first values.
-func (a *Agent) takeUp(ctx context.Context, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, check func(s *Session)) *Session {
-	s := a.makeSession(info.SessionID, w.CWD, w.Servers)
-	s.mu.Lock() // nobody knows it
-	s.useInstructions(w)
-	s.adopt(client)
-	s.opened(info)
-	check(s)
-	s.setFirst(ctx, w.First)
-	return s
-}
-
-// begin has a session that was just made begin to work. The result gets its id. It gives up the session's lock.
-func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, notices []string) (_ any, failure *jsonrpc.Error) {
-	s.out.AddNotices(notices...)
-	result.SessionID = s.out.Session()
-	if err := a.sessions.Begin(s, s.out.Session()); err != nil {
-		s.Stop()
-		s.Hurry()
-		s.mu.Unlock()
-		s.Run() // which ends what the session has begun
-		if errors.Is(err, registry.ErrTaken) {
-			return nil, acperr.Internal("session_taken", "droid calls the new session "+s.out.Session()+", which is open already; try again")
-		}
-		return nil, placeError(err)
-	}
-	defer s.mu.Unlock()
-	failure = acperr.Lost() // where it panics
-	s.mu.Guard(func() {
-		s.answerOpening(c, result)
-		failure = nil
-	})
-	return result, failure
+	return a.openNew(c, client, info, w)
 }
 
 // closeSession cancels what a session works on and ends its process, which leaves
@@ -127,31 +70,8 @@ func (a *Agent) closeSession(c *wire.Call) (any, *jsonrpc.Error) {
 	}
 	a.sessions.Forget(s)
 	place.Release()
-	s.cancelAndWait()
-	s.Stop()
+	s.close()
 	return struct{}{}, nil
-}
-
-// cancelAndWait cancels what the session works on and returns when no prompt runs
-// any more.
-func (s *Session) cancelAndWait() {
-	var failed *jsonrpc.Error
-	if s.enter(nil) != nil {
-		return
-	}
-	defer s.exit(&failed)
-	s.cancelPrompts()
-	if s.waitFor(s.Context, "the end of the session", needQuiet) != nil {
-		return // there is nothing to wait for
-	}
-	left := s.updateBackground()
-	s.async(func(context.Context) { endLeft(left) })
-	s.sendKept() // nobody else will
-}
-
-// listStored lists stored sessions.
-func (d *Deps) listStored(ctx context.Context, q store.Query) (store.Page, error) {
-	return files.CallBounded(ctx, d.calls, "Store.List", "the store of sessions", func(string) (store.Page, error) { return d.cfg.Store.List(ctx, q) })
 }
 
 // How many sessions session/list returns at once: on the first page, which most editors show alone, and on each
@@ -198,4 +118,12 @@ func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 		result.Sessions = append(result.Sessions, protocol.ListedSession{SessionID: s.ID, CWD: s.CWD, Title: protocol.Line(s.Title), UpdatedAt: s.UpdatedAt.UTC().Format(time.RFC3339Nano), AdditionalDirectories: a.rootsOf(s.ID)})
 	}
 	return result, nil
+}
+
+// rootsOf are the additional directories of a session that is open here, nil for others.
+func (a *Agent) rootsOf(id string) []string {
+	if s, open := a.sessions.Find(id); open {
+		return s.instructions().Roots
+	}
+	return nil
 }

@@ -33,7 +33,7 @@ func sessionParamsOf(id string) string {
 func TestNoParkingAtWork(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := open(t, shared(v, uses(touch)))
-		e.agent.cfg.ParkAfter = time.Minute
+		e.agent.config.ParkAfter = time.Minute
 		require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
 		e.beginSession()
 		e.ask = nil
@@ -57,7 +57,7 @@ func TestDeleteWhileItIsNoted(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			root := filepath.Join(t.TempDir(), "sessions")
 			e := open(t, playing(says("hi"), fakedroid.WithSessions(new(fakedroid.Sessions))))
-			e.agent.cfg.Store = store.New(root, zap.NewNop())
+			e.agent.config.Store = store.New(root, zap.NewNop())
 			require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
 			e.hanging.begin("Store.MarkOpen")
 			e.beginSession()
@@ -72,7 +72,7 @@ func TestDeleteWhileItIsNoted(t *testing.T) {
 			require.Nil(t, e.await(deleted).Error)
 			require.NoFileExists(t, path)
 			e.settle()
-			held, err := e.agent.cfg.Store.IsOpen(e.session)
+			held, err := e.agent.config.Store.IsOpen(e.session)
 			require.NoError(t, err)
 			require.False(t, held)
 		})
@@ -94,7 +94,7 @@ func TestDeleteThatEndsNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := beginLeaving(t, "{}")
 				root := filepath.Join(t.TempDir(), "sessions")
-				l.agent.cfg.Store = store.New(root, zap.NewNop())
+				l.agent.config.Store = store.New(root, zap.NewNop())
 				file(t, root, l.session, "A")
 				trash := filepath.Join(filepath.Dir(root), "droid-acp-trash")
 				if c.hangs == "" {

@@ -33,7 +33,7 @@ func TestSettings(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
 		begun := func() *editor {
 			e := open(t, f.start)
-			e.agent.cfg.Store = store.New(root, zap.NewNop())
+			e.agent.config.Store = store.New(root, zap.NewNop())
 			require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+knowsSwitches+`}`).Error)
 			return e
 		}

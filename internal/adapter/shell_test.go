@@ -25,7 +25,7 @@ func beginShell(t *testing.T, capabilities string) (e *editor, dir string) {
 	require.NoError(t, err)
 	e = open(t, playing(sayAgain()))
 	e.real = make(chan struct{}, 1)
-	e.agent.cfg.Shell = true
+	e.agent.config.Shell = true
 	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,`+asZed+`}`).Error)
 	e.beginSession()
 	e.inside(func(s *Session) { s.cwd = dir })

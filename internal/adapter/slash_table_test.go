@@ -87,7 +87,7 @@ func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
 		e := begin(t, f.start)
-		e.inside(func(s *Session) { s.deps.cfg.Shell = true })
+		e.inside(func(s *Session) { s.deps.config.Shell = true })
 		require.Equal(t, "end_turn", e.run("hello"))
 		for _, c := range slashCommands() {
 			refuses, has := refused[c.Name]

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/jsonrpc"
 )
@@ -13,11 +12,6 @@ import (
 // promptRequired is what a client sends as idleBehavior when it wants to send the message
 // as a prompt by itself where no turn runs.
 const promptRequired = "promptRequired"
-
-// steeringMeta tells clients in the result of initialize that protocol.SteeringMethod is there.
-func steeringMeta() map[string]any {
-	return map[string]any{"steering": map[string]any{"supported": true}}
-}
 
 // steered is the result of protocol.SteeringMethod.
 type steered struct {
@@ -30,51 +24,6 @@ var (
 	outcomePromptRequired = steered{Outcome: promptRequired, Reason: "noRunningTurn"}
 	outcomeStarted        = steered{Outcome: "startedNewTurn"}
 )
-
-// steeringParams are the params of protocol.SteeringMethod.
-type steeringParams struct {
-	SessionID string          `json:"sessionId"`
-	Prompt    json.RawMessage `json:"prompt"`
-	Meta      struct {
-		Steering struct {
-			IdleBehavior *string `json:"idleBehavior"`
-		} `json:"steering"`
-	} `json:"_meta"`
-}
-
-// asksBack reports whether the client wants to send the message itself where no turn
-// runs.
-func (p *steeringParams) asksBack() bool { return p.Meta.Steering.IdleBehavior != nil }
-
-// steer is _session/steering. The answer "injected" comes when droid has the message. It
-// belongs to the running prompt from then on: that has no response before droid has
-// answered it, whether droid takes it into the turn or runs it right behind.
-func (a *Agent) steer(c *wire.Call) (any, *jsonrpc.Error) {
-	var params steeringParams
-	if err := acperr.Decode(c.Params, &params); err != nil {
-		return nil, err
-	}
-	if b := params.Meta.Steering.IdleBehavior; b != nil && *b != promptRequired {
-		return nil, acperr.InvalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, promptRequired)
-	}
-	s, place, err := a.reach(c)
-	if err != nil {
-		return nil, err
-	}
-	defer place.Release()
-	p, err := a.readPrompt(c.Context, s, params.SessionID, params.Prompt)
-	if err != nil {
-		return nil, err
-	}
-	outcome, err := p.steer(c, place, params.asksBack())
-	if err == nil && p.joined != nil {
-		err = <-p.joined.taken
-	}
-	if err != nil {
-		return nil, err
-	}
-	return outcome, nil
-}
 
 // steer takes a message for the turn that runs, or for one of its own. Where further is set then, droid is still to get it.
 func (p *userPrompt) steer(c *wire.Call, place *ticket, asksBack bool) (outcome any, err *jsonrpc.Error) {
@@ -104,4 +53,21 @@ func (p *userPrompt) steer(c *wire.Call, place *ticket, asksBack bool) (outcome 
 	p.accept()
 	s.cancelIfLate(place)
 	return outcomeStarted, nil
+}
+
+// steer takes a message for the turn that runs, in the place of its request, and returns the request's result. blocks are what the editor
+// sent under the id session. asksBack is whether the client sends the message as a prompt by itself where no turn runs.
+func (s *Session) steer(c *wire.Call, place *ticket, session string, blocks json.RawMessage, asksBack bool) (any, *jsonrpc.Error) {
+	p, err := s.readPrompt(c.Context, session, blocks)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := p.steer(c, place, asksBack)
+	if err == nil && p.joined != nil {
+		err = <-p.joined.taken
+	}
+	if err != nil {
+		return nil, err
+	}
+	return outcome, nil
 }

@@ -11,6 +11,7 @@ import (
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/render"
+	"droid-acp/internal/sys/files"
 )
 
 // A thread is what the editor shows as one conversation. /compact and /rewind have
@@ -179,4 +180,9 @@ func (s *Session) LatestSessions(ctx context.Context) (all LatestSessions, err e
 		return nil
 	})
 	return all, err
+}
+
+// listStored lists stored sessions.
+func (d *Deps) listStored(ctx context.Context, q store.Query) (store.Page, error) {
+	return files.CallBounded(ctx, d.calls, "Store.List", "the store of sessions", func(string) (store.Page, error) { return d.config.Store.List(ctx, q) })
 }

@@ -27,7 +27,7 @@ import (
 func agentOn(t *testing.T, f *fleet, root string) *editor {
 	t.Helper()
 	e := open(t, f.start)
-	e.agent.cfg.Store = store.New(root, zap.NewNop())
+	e.agent.config.Store = store.New(root, zap.NewNop())
 	require.Nil(t, e.call("initialize", `{"protocolVersion":1,`+asZed+`}`).Error)
 	return e
 }
@@ -35,7 +35,7 @@ func agentOn(t *testing.T, f *fleet, root string) *editor {
 // threadIDs are the ids of the thread that a session belongs to.
 func (e *editor) threadIDs(id string) []string {
 	e.t.Helper()
-	ids, err := e.agent.cfg.Store.Thread(id)
+	ids, err := e.agent.config.Store.Thread(id)
 	require.NoError(e.t, err)
 	return ids
 }
@@ -129,7 +129,7 @@ func TestForksOfAThread(t *testing.T) {
 				f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
 				ids := movedTwice(t, f, root)
 				e := agentOn(t, f, root)
-				require.NoError(t, e.agent.cfg.Store.Link(store.Link{From: ids[0], To: ids[0], Kind: store.LinkOptions, FollowUp: options.Steer}))
+				require.NoError(t, e.agent.config.Store.Link(store.Link{From: ids[0], To: ids[0], Kind: store.LinkOptions, FollowUp: options.Steer}))
 				if isOpen {
 					require.Nil(t, e.call("session/resume", sessionParamsOf(ids[1])).Error)
 				}
@@ -138,7 +138,7 @@ func TestForksOfAThread(t *testing.T) {
 				require.Equal(t, options.Steer, optionsOf(t, answer.Result)["follow_up"].CurrentValue)
 				require.Equal(t, []string{forked}, e.threadIDs(forked))
 				require.Equal(t, ids, e.threadIDs(ids[0]))
-				require.Equal(t, options.Steer, e.agent.cfg.Store.FollowUp([]string{forked}), "kept for a load")
+				require.Equal(t, options.Steer, e.agent.config.Store.FollowUp([]string{forked}), "kept for a load")
 				require.Nil(t, e.call("session/load", sessionParamsOf(forked)).Error)
 				require.Equal(t, []string{"user: after rew", "agent: re: after rew"}, e.of(forked)[:2])
 			})
@@ -176,7 +176,7 @@ func TestForkOfAnEarlierConversation(t *testing.T) {
 			require.Nil(t, e.call("session/load", sessionParamsOf(copied)).Error)
 			require.Contains(t, strings.Join(e.of(copied), "\n"), want)
 			require.Equal(t, command == "/fork", slices.Contains(e.of(copied), "agent: re: after rew"))
-			require.Equal(t, options.Steer, e.agent.cfg.Store.FollowUp([]string{copied}), command)
+			require.Equal(t, options.Steer, e.agent.config.Store.FollowUp([]string{copied}), command)
 			require.Nil(t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, copied)).Error)
 		}
 		e.inside(func(s *Session) { require.Equal(t, ids[2], s.droidID) })
@@ -444,7 +444,7 @@ func TestOpenedInAnotherAgentIsToldWithTheNextPrompt(t *testing.T) {
 			root := filepath.Join(t.TempDir(), "sessions")
 			f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeatsLater())
 			e := open(t, f.start)
-			e.agent.cfg.Store = store.New(root, zap.NewNop())
+			e.agent.config.Store = store.New(root, zap.NewNop())
 			require.Nil(t, e.call("initialize", fmt.Sprintf(`{"protocolVersion":1,"clientInfo":{"name":%q,"version":"1"}}`, client)).Error)
 			e.beginSession()
 			times := func() int {
@@ -505,7 +505,7 @@ func TestFollowedSessionIsNoted(t *testing.T) {
 		})
 		synctest.Wait()
 		require.Equal(t, []string{e.session, to}, e.threadIDs(e.session))
-		require.NoError(t, e.agent.cfg.Store.Link(store.Link{From: to, To: to, Kind: store.LinkStays}))
+		require.NoError(t, e.agent.config.Store.Link(store.Link{From: to, To: to, Kind: store.LinkStays}))
 		e.inside(func(s *Session) { s.followTo(to) })
 		synctest.Wait()
 		require.Equal(t, []string{e.session, to}, e.threadIDs(to), "it is there already")
@@ -606,7 +606,7 @@ func TestTitleWhileTheThreadMoves(t *testing.T) {
 					time.Sleep(moment)
 					require.Nil(t, e.call("session/set_title", e.inSession(`,"title":"New"`)).Error)
 					require.Equal(t, "end_turn", ended(e.await(moves)))
-					require.Equal(t, "New", e.agent.cfg.Store.Title(f.made()))
+					require.Equal(t, "New", e.agent.config.Store.Title(f.made()))
 				})
 			})
 		}

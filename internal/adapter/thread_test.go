@@ -258,7 +258,7 @@ func TestDeleteBehindClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
 		e := open(t, f.start)
-		e.agent.cfg.Store = store.New(t.TempDir(), zap.NewNop())
+		e.agent.config.Store = store.New(t.TempDir(), zap.NewNop())
 		require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
 		e.beginSession()
 		require.Equal(t, "end_turn", e.run("one"))

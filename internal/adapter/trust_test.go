@@ -76,7 +76,7 @@ func inProjectAs(t *testing.T, info string, v fakedroid.Version, files map[strin
 			return nil
 		}, zap.NewNop()), nil
 	}, zap.NewNop())
-	r.agent.cfg.Trust = r.keeper
+	r.agent.config.Trust = r.keeper
 	r.agent.opener.Stat = os.Stat
 	require.Nil(t, r.call("initialize", `{"protocolVersion":1,"clientCapabilities":{},`+info+`}`).Error)
 	return r
@@ -188,7 +188,7 @@ func TestMCPSaysWhatIsLeftOut(t *testing.T) {
 			left := "left out; `/trust yes` lets it run"
 			if mode == trust.Never {
 				r.keeper = trust.New(trust.Options{Home: r.home, File: r.file, Mode: trust.Never})
-				r.agent.cfg.Trust, left = r.keeper, "left out, since the agent was started with `--trust never`"
+				r.agent.config.Trust, left = r.keeper, "left out, since the agent was started with `--trust never`"
 			}
 			require.Nil(t, r.newSession().Error)
 			require.Equal(t, "end_turn", r.run("/mcp"))
@@ -311,7 +311,7 @@ func TestLeftOutIsToldWithThePrompt(t *testing.T) {
 		for _, mode := range []trust.Mode{trust.Ask, trust.Never} {
 			synctest.Test(t, func(t *testing.T) {
 				r := inProjectAs(t, asNamed(client), fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
-				r.agent.cfg.Trust = trust.New(trust.Options{Home: r.home, File: r.file, Mode: mode})
+				r.agent.config.Trust = trust.New(trust.Options{Home: r.home, File: r.file, Mode: mode})
 				r.ask = func(permission) string { return "not-now-go-on" }
 				require.Nil(t, r.newSession().Error)
 				require.NotContains(t, r.messages(), "evil", "nobody would see it")
@@ -698,7 +698,7 @@ func TestProjectChangesBetweenPrompts(t *testing.T) {
 					files[".factory/mcp.json"] = tc.first
 				}
 				r := inProject(t, v, files)
-				r.agent.cfg.Trust = trust.New(trust.Options{Home: r.home, File: r.file, Mode: tc.mode})
+				r.agent.config.Trust = trust.New(trust.Options{Home: r.home, File: r.file, Mode: tc.mode})
 				r.ask = func(permission) string { return tc.answer }
 				require.Nil(t, r.newSession().Error)
 				require.Equal(t, "end_turn", r.run("one"))

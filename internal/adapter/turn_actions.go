@@ -163,7 +163,7 @@ func (s *Session) endPrompt(end turns.End) {
 	if p.cancelled && s.deps.client.ResendsStoppedPrompt {
 		s.prompts.KeepStopped(p)
 	}
-	s.proc.Rest(time.Now(), s.deps.cfg.ParkAfter)
+	s.proc.Rest(time.Now(), s.deps.config.ParkAfter)
 	if !s.prompts.RunsOne() {
 		s.update(s.show.FlushNotices()...)
 	}

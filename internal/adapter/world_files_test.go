@@ -32,7 +32,7 @@ type worldFile struct {
 }
 
 // hasFiles gives a window files in the project, on the disk alone or in buffers.
-func (win *window) hasFiles(buffers bool, base string) {
+func (win *window) hasFiles(buffers bool) {
 	w := win.w
 	if buffers {
 		win.files = testeditor.New(testeditor.Options{Root: w.dir, Poll: time.Second, Slow: func(string, string) time.Duration {
@@ -41,8 +41,6 @@ func (win *window) hasFiles(buffers bool, base string) {
 			w.mu.Unlock()
 			return w.lag(100 * time.Millisecond)
 		}})
-		win.agent.cfg.Journal = filepath.Join(base, "journal")
-		win.agent.editorFiles.listen, win.agent.editorFiles.changed = win.pipe.listen, w.clock.changed
 	}
 	for n, typed := range []string{"", "typed\n"} {
 		f := &worldFile{path: filepath.Join(w.dir, fmt.Sprintf("window%d-%d.txt", win.n, n))}

@@ -518,7 +518,7 @@ func (w *world) finish() {
 			}
 		}
 		ids := w.wins[0].threadIDs(session)
-		if got := w.wins[0].agent.cfg.Store.Title(ids[len(ids)-1]); !title.unsure && title.win != nil && got != title.want {
+		if got := w.wins[0].agent.config.Store.Title(ids[len(ids)-1]); !title.unsure && title.win != nil && got != title.want {
 			w.breaks("a title is lost: %s has %q in place of %q", session, got, title.want)
 		}
 	}

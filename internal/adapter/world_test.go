@@ -253,18 +253,23 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 		require.NoError(t, os.WriteFile(filepath.Join(w.dir, ".factory", "mcp.json"), []byte(someServer), 0o644))
 	}
 	w.goroutines = goroutines()
+	inBuffers := seed%5 == 0 || seed%5 == 2
 	for n := range w.wins {
 		synctest.Wait()
 		before := goroutines()
 		win := &window{w: w, n: n, asked: map[string]*questionOf{}, threads: map[string]*threadOf{}, calls: map[[2]string]string{}}
 		core, errors := observer.New(zap.ErrorLevel)
 		win.errors = errors
-		win.editor = openAt(t, w.dir, func(int) (*droid.Client, error) { return w.startDroid(win, v), nil }, zap.New(core))
+		win.editor = openAt(t, w.dir, func(int) (*droid.Client, error) { return w.startDroid(win, v), nil }, zap.New(core), func(c *Config) {
+			if inBuffers {
+				c.Journal, c.Listen, c.Modified = filepath.Join(base, "journal"), win.pipe.listen, w.clock.changed
+			}
+		})
 		win.onAsk = func(json.RawMessage, json.RawMessage) bool { return true }
-		win.agent.cfg.Store = store.New(w.root, zap.NewNop())
-		win.agent.cfg.Trust = trust.New(trust.Options{Home: base, File: filepath.Join(base, "trust.json")})
-		win.agent.cfg.ParkAfter = 3 * time.Minute
-		win.hasFiles(seed%5 == 0 || seed%5 == 2, base)
+		win.agent.config.Store = store.New(w.root, zap.NewNop())
+		win.agent.config.Trust = trust.New(trust.Options{Home: base, File: filepath.Join(base, "trust.json")})
+		win.agent.config.ParkAfter = 3 * time.Minute
+		win.hasFiles(inBuffers)
 		win.agent.opener.Stat = os.Stat
 		win.agent.calls.BeforeCall = func(files.CallName) {
 			othersFirst()
