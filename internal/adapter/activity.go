@@ -29,7 +29,7 @@ func (s *Session) works(now time.Time) (works, quiet bool) {
 // reportActivity notifies a server that keeps this agent when the session begins to work, and when it rests. It runs as the
 // session's lock is given up, so what was sent with it comes before.
 func (s *Session) reportActivity() {
-	if !s.deps.client.Activity || !s.out.Opened() {
+	if !s.deps.Client.Activity || !s.out.Opened() {
 		return
 	}
 	now := time.Now()
@@ -40,6 +40,6 @@ func (s *Session) reportActivity() {
 	}
 	if id := s.out.Session(); works != s.activity.working || works && id != s.activity.session {
 		s.activity.session, s.activity.working = id, works
-		s.deps.notify(protocol.ActivityMethod, protocol.ActivityParams{SessionID: id, Working: works})
+		s.deps.Notify(protocol.ActivityMethod, protocol.ActivityParams{SessionID: id, Working: works})
 	}
 }

@@ -67,31 +67,31 @@ const maxDiskCalls = 256
 func New(cfg Config) *Agent {
 	a := &Agent{cfg: cfg}
 	a.Deps = Deps{
-		config:     &a.cfg.SessionConfig,
-		log:        cfg.Log,
-		modified:   cfg.Modified,
-		commands:   slashCommands(),
-		commandFor: terminalCommand,
-		sessions:   registry.New[*Session](),
-		texts:      newFileReader(readText),
+		Config:     &a.cfg.SessionConfig,
+		Log:        cfg.Log,
+		Modified:   cfg.Modified,
+		Commands:   SlashCommands(),
+		CommandFor: TerminalCommand,
+		Sessions:   registry.New[*Session](),
+		Texts:      NewFileReader(),
 	}
-	a.ctx, a.cancel = context.WithCancel(context.Background())
-	a.calls, a.stays = files.NewCallLimiter(maxDiskCalls, diskTime), droid.MayStillRun
-	a.calls.Context = a.ctx
-	a.threads = store.NewThreads(func() *store.Store { return a.config.Store }, a.calls, a.log)
-	a.opener = opening.New(a.ctx, &a.config.Config, a.calls, &a.served, a.log)
-	a.config.Store = cmp.Or(cfg.Store, store.None())
-	a.config.Start = func(command droid.Command) (*droid.Client, error) {
-		logins := a.accounts.Logins()
+	a.Context, a.cancel = context.WithCancel(context.Background())
+	a.Calls, a.MayStillRun = files.NewCallLimiter(maxDiskCalls, DiskTime), droid.MayStillRun
+	a.Calls.Context = a.Context
+	a.Threads = store.NewThreads(func() *store.Store { return a.Config.Store }, a.Calls, a.Log)
+	a.Opener = opening.New(a.Context, &a.Config.Config, a.Calls, &a.served, a.Log)
+	a.Config.Store = cmp.Or(cfg.Store, store.None())
+	a.Config.Start = func(command droid.Command) (*droid.Client, error) {
+		logins := a.Accounts.Logins()
 		client, err := cfg.Start(command)
 		if err == nil {
 			a.droids.Add(client)
-			a.accounts.Started(client, logins)
+			a.Accounts.Started(client, logins)
 		}
 		return client, err
 	}
-	a.accounts = accounts.New(func(status protocol.AuthStatus) {
-		a.notify(protocol.AuthStatusUpdate, protocol.AuthStatusParams{AuthStatus: status})
+	a.Accounts = accounts.New(func(status protocol.AuthStatus) {
+		a.Notify(protocol.AuthStatusUpdate, protocol.AuthStatusParams{AuthStatus: status})
 	})
 	return a
 }
@@ -125,8 +125,8 @@ var errStuck = errors.New("a session did not end in time; its droid was killed")
 func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer a.cancel()
 	defer context.AfterFunc(ctx, a.cancel)()
-	a.conn = wire.New(in, out, a.handle, wire.Options{MaxQueued: a.cfg.Unread}, a.log)
-	a.conn.Run(a.ctx)
+	a.Conn = wire.New(in, out, a.handle, wire.Options{MaxQueued: a.cfg.Unread}, a.Log)
+	a.Conn.Run(a.Context)
 	if err := a.shutDown(); err != nil {
 		return err
 	}
@@ -135,11 +135,11 @@ func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // shutDown ends all sessions at once, and then the connection to the editor.
 func (a *Agent) shutDown() error {
-	a.sessions.Close()
+	a.Sessions.Close()
 	a.cancel()
 	err := a.endSessions()
 	a.closeFiles(a.servedFiles())
-	a.conn.Close(flushTime)
+	a.Conn.Close(flushTime)
 	return err
 }
 
@@ -149,9 +149,9 @@ func (a *Agent) endSessions() error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		a.accounts.Wait()
-		a.opener.Spare.Discard()
-		a.sessions.Wait()
+		a.Accounts.Wait()
+		a.Opener.Spare.Discard()
+		a.Sessions.Wait()
 	}()
 	patience := time.NewTimer(endTime)
 	defer patience.Stop()
@@ -160,7 +160,7 @@ func (a *Agent) endSessions() error {
 		return nil
 	case <-patience.C:
 	}
-	a.log.Error(errStuck.Error())
+	a.Log.Error(errStuck.Error())
 	a.droids.Kill()
 	return errStuck
 }
@@ -169,16 +169,16 @@ func (a *Agent) endSessions() error {
 func (a *Agent) handle(c *wire.Call) (any, *jsonrpc.Error) {
 	began := time.Now()
 	result, err := a.serve(c)
-	err = notCancelled(c, err)
-	logCall(a.log, c, began, result, err)
-	return result, a.inItsWords(c, err)
+	err = NotCancelled(c, err)
+	logCall(a.Log, c, began, result, err)
+	return result, a.ClientError(c, err)
 }
 
 // serve runs one request or notification. Of what has no id only ACP's one notification
 // to an agent has an effect: nobody would get the answer to a request's method.
 func (a *Agent) serve(c *wire.Call) (any, *jsonrpc.Error) {
 	if c.Response == nil && c.Method != acp.AgentMethodSessionCancel {
-		a.log.Info("a message without an id, whose method is no notification's, was dropped", zap.String("method", visible.Line(c.Method)))
+		a.Log.Info("a message without an id, whose method is no notification's, was dropped", zap.String("method", visible.Line(c.Method)))
 		return nil, nil
 	}
 	handler, ok := a.methods()[c.Method]

@@ -167,7 +167,7 @@ func TestCheckDirectory(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	w, err := instructions.Params{CWD: dir + "/."}.Read(t.Context(), a.opener)
+	w, err := instructions.Params{CWD: dir + "/."}.Read(t.Context(), a.Opener)
 	require.NoError(t, err)
 	require.Equal(t, dir, w.CWD)
 	for cwd, says := range map[string]string{
@@ -178,7 +178,7 @@ func TestCheckDirectory(t *testing.T) {
 		dir + "\x00":                 "cannot be used",
 		file:                         "is not a directory",
 	} {
-		_, err := instructions.Params{CWD: cwd}.Read(t.Context(), a.opener)
+		_, err := instructions.Params{CWD: cwd}.Read(t.Context(), a.Opener)
 		require.ErrorContains(t, err, says)
 	}
 }
@@ -246,7 +246,7 @@ func TestSessionsWithoutDroid(t *testing.T) {
 		installed.Store(true)
 		tries := len(e.added)
 		require.Equal(t, "end_turn", e.run("hello"))
-		e.inside(func(s *Session) { require.Equal(t, e.session, s.droidID) })
+		e.inside(func(s *Session) { require.Equal(t, e.session, s.State().DroidSessionID) })
 		require.Contains(t, e.updates(), "mode normal")
 		old := 0 // droids from before 0.215 get the words when they load the session
 		for _, words := range e.added[tries:] {
@@ -278,7 +278,7 @@ func TestOptionWithoutDroid(t *testing.T) {
 		installed.Store(true)
 		require.Equal(t, "end_turn", e.run("/mode spec"))
 		require.Contains(t, strings.Join(e.updates(), "\n"), "Mode: Spec.")
-		e.inside(func(s *Session) { require.Equal(t, stream.ModeSpec, s.options.Mode()) })
+		e.inside(func(s *Session) { require.Equal(t, stream.ModeSpec, s.State().Mode) })
 		require.Equal(t, "end_turn", e.run("/spec-model"))
 	})
 }
@@ -296,7 +296,7 @@ func TestDroidThatDiesAsItOpens(t *testing.T) {
 			client := fakeDroid(says("hi"))
 			s, err := e.agent.session(e.session)
 			require.Nil(t, err)
-			s.mu.Post(func() { time.Sleep(time.Second) }) // the session is busy until droid is dead
+			s.Lock().Post(func() { time.Sleep(time.Second) }) // the session is busy until droid is dead
 			time.AfterFunc(500*time.Millisecond, client.Kill)
 			return client, nil
 		})
@@ -360,7 +360,7 @@ func TestQuirk34_HangsAtItsStart(t *testing.T) {
 func TestPanicEndsTheRequestAlone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
-		e.agent.opener.Stat = func(string) (os.FileInfo, error) { panic("test") }
+		e.agent.Opener.Stat = func(string) (os.FileInfo, error) { panic("test") }
 		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]}`)
 		require.Equal(t, -32603, answer.Error.Code)
 		require.Contains(t, answer.Error.Message, "droid-acp failed while handling session/new: test.")
@@ -407,7 +407,7 @@ func TestLogOfSessions(t *testing.T) {
 func TestLenientParams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi"), fakedroid.WithSessions(new(fakedroid.Sessions))))
-		e.agent.config.Store = store.New(t.TempDir(), e.agent.log)
+		e.agent.Config.Store = store.New(t.TempDir(), e.agent.Log)
 		for _, params := range []string{`null`, `[]`, `{}`, ` { } `, `{"cwd":null,"cursor":null,"limit":5,"_meta":null}`, `{"cwd":"","cursor":""}`} {
 			answer := e.call("session/list", params)
 			require.Nil(t, answer.Error, params)

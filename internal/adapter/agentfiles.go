@@ -46,8 +46,8 @@ const startTime = 5 * time.Second
 func (a *Agent) openFiles(ctx context.Context, edits bool) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	o := editorfs.Options{Journal: a.cfg.Journal, Log: a.log, Changed: a.cfg.Modified}
-	opened, err := files.CallBounded(ctx, a.calls, "editorfs.Open", o.Journal, func(string) (editorFiles, error) {
+	o := editorfs.Options{Journal: a.cfg.Journal, Log: a.Log, Changed: a.cfg.Modified}
+	opened, err := files.CallBounded(ctx, a.Calls, "editorfs.Open", o.Journal, func(string) (editorFiles, error) {
 		opened, err := a.openEditorFiles(o, edits)
 		if ctx.Err() != nil {
 			opened.close()
@@ -57,9 +57,9 @@ func (a *Agent) openFiles(ctx context.Context, edits bool) {
 	})
 	switch {
 	case err != nil && edits:
-		a.log.Warn("files are read and written on the disk alone", zap.Error(err))
+		a.Log.Warn("files are read and written on the disk alone", zap.Error(err))
 	case err != nil:
-		a.log.Warn("edits that were on their way when an earlier agent was killed could not be looked for", zap.Error(err))
+		a.Log.Warn("edits that were on their way when an earlier agent was killed could not be looked for", zap.Error(err))
 	}
 	if !a.serveFiles(opened) {
 		a.closeFiles(opened)
@@ -70,10 +70,10 @@ func (a *Agent) openFiles(ctx context.Context, edits bool) {
 func (a *Agent) serveFiles(opened editorFiles) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.ctx.Err() != nil {
+	if a.Context.Err() != nil {
 		return false
 	}
-	a.served, a.editorFiles, a.leftEdits = opened, opened.files, opened.left
+	a.served, a.EditorFiles, a.LeftEdits = opened, opened.files, opened.left
 	return true
 }
 
@@ -86,7 +86,7 @@ func (a *Agent) servedFiles() editorFiles {
 
 // closeFiles closes them within a bound.
 func (a *Agent) closeFiles(e editorFiles) {
-	a.atEnd("editorFiles.close", closeTime, e.close)
+	a.AtEnd("editorFiles.close", closeTime, e.close)
 }
 
 // openEditorFiles is openFiles without a bound.
@@ -139,9 +139,9 @@ func (e *editorFiles) Hooks() []droid.Hook {
 // announced and that waits for this hook: who else talks to us gains nothing. A
 // subagent's calls are not announced, so its files stay on the disk.
 func (a *Agent) runHook(ctx context.Context, r hooks.Request) (answer hooks.Answer) {
-	s, known := a.sessions.Find(r.SessionID)
+	s, known := a.Sessions.Find(r.SessionID)
 	if !known {
 		return answer
 	}
-	return s.hook(ctx, &filecalls.Hook{Event: r.Event, Tool: r.Tool, Input: r.Input})
+	return s.AnswerHook(ctx, &filecalls.Hook{Event: r.Event, Tool: r.Tool, Input: r.Input})
 }

@@ -25,7 +25,7 @@ func (p *userPrompt) reportError(err *jsonrpc.Error) {
 
 // reportFailure sends a failure, in place of those before of the same prompt.
 func (p *userPrompt) reportFailure(f protocol.SessionFailure) {
-	if !p.s.deps.client.SessionFailures {
+	if !p.s.deps.Client.SessionFailures {
 		return
 	}
 	if p.failures == 0 {
@@ -45,7 +45,7 @@ func (s *Session) reportRetry(ev quirks.Retrying) {
 
 // markReplayEnd marks the end of what the call replays, if it is a load.
 func (s *Session) markReplayEnd(c *wire.Call) {
-	if c.Method == acp.AgentMethodSessionLoad && s.deps.client.LoadReplayEnd {
+	if c.Method == acp.AgentMethodSessionLoad && s.deps.Client.LoadReplayEnd {
 		s.update(protocol.ReplayEndUpdate())
 	}
 }

@@ -38,7 +38,7 @@ func (s *Session) watch(ctx context.Context, client *droid.Client, c *background
 	var w *background.Watch
 	var err error
 	s.unlocked(ctx, func(ctx context.Context) {
-		w, err = files.CallBounded(ctx, s.deps.calls, "Watch", c.Output, func(path string) (*background.Watch, error) {
+		w, err = files.CallBounded(ctx, s.deps.Calls, "Watch", c.Output, func(path string) (*background.Watch, error) {
 			return background.Begin(client, c.PID, path)
 		})
 	})
@@ -53,10 +53,10 @@ func (s *Session) watch(ctx context.Context, client *droid.Client, c *background
 	defer w.Close()
 	c.Of = w.Process
 	var look background.Look
-	for reads := s.deps.client.TerminalOutput || s.deps.client.AsyncTasks; !s.ended && s.proc.Left.Runs(c); {
+	for reads := s.deps.Client.TerminalOutput || s.deps.Client.AsyncTasks; !s.ended && s.proc.Left.Runs(c); {
 		room, seen := s.out.Full() == nil, look.At
 		s.unlocked(ctx, func(ctx context.Context) {
-			look, err = files.CallBounded(ctx, s.deps.calls, "Watch.Look", c.Output, func(string) (background.Look, error) { return w.Look(reads && room, seen), nil })
+			look, err = files.CallBounded(ctx, s.deps.Calls, "Watch.Look", c.Output, func(string) (background.Look, error) { return w.Look(reads && room, seen), nil })
 		})
 		if err != nil {
 			look = background.Look{Runs: true, At: seen} // as far as one knows
@@ -150,21 +150,21 @@ func (s *Session) findBackground(ctx context.Context, messages []stream.Message)
 	}
 	if len(all) > 0 {
 		s.unlocked(ctx, func(ctx context.Context) {
-			ctx, cancel := context.WithTimeout(ctx, diskTime)
+			ctx, cancel := context.WithTimeout(ctx, DiskTime)
 			defer cancel()
-			all = slices.DeleteFunc(all, func(l render.BackgroundCommand) bool { return ctx.Err() == nil && !s.deps.stays(l.PID, l.Output) })
+			all = slices.DeleteFunc(all, func(l render.BackgroundCommand) bool { return ctx.Err() == nil && !s.deps.MayStillRun(l.PID, l.Output) })
 		})
 	}
 	s.show.SetSurvivors(all)
 }
 
-// stopTask stops the command in the background with this id, in the place that ordered leaves. It reports false where there is no such
+// StopTask stops the command in the background with this id, in the place that ordered leaves. It reports false where there is no such
 // command, or none any more.
-func (s *Session) stopTask(ordered func(), id string) (stopped bool, err *jsonrpc.Error) {
-	if err = s.enter(ordered); err != nil {
+func (s *Session) StopTask(ordered func(), id string) (stopped bool, err *jsonrpc.Error) {
+	if err = s.Enter(ordered); err != nil {
 		return false, err
 	}
-	defer s.exit(&err)
+	defer s.Exit(&err)
 	for _, c := range s.proc.Left.Running() {
 		if c.ID() == id {
 			stopped = s.StopBackground(s.Context, c)

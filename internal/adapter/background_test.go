@@ -166,7 +166,7 @@ func TestBackgroundCommandIsFollowed(t *testing.T) {
 
 // The user lists what runs and stops it, by either way.
 func TestBackgroundCommandIsStopped(t *testing.T) {
-	for _, way := range []string{"/background stop 1", methodStopTask} {
+	for _, way := range []string{"/background stop 1", "_session/async_task/stop"} {
 		t.Run(way, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := beginLeaving(t, withAsyncTasks)
@@ -175,7 +175,7 @@ func TestBackgroundCommandIsStopped(t *testing.T) {
 				require.Equal(t, "end_turn", e.run("/background"))
 				require.Contains(t, e.since(n), "- 1: `npm run dev`, for 2m0s, process 554")
 				stop := func() string {
-					if way != methodStopTask {
+					if way != "_session/async_task/stop" {
 						require.Equal(t, "end_turn", e.run(way))
 						return e.since(n)
 					}

@@ -37,11 +37,11 @@ func logCall(log *zap.Logger, c *wire.Call, began time.Time, result any, err *js
 	text, fields := "", []zap.Field(nil)
 	switch c.Method {
 	case acp.AgentMethodSessionPrompt:
-		text = turnEndedText
+		text = TurnEnded
 	case acp.AgentMethodSessionNew, acp.AgentMethodSessionLoad, acp.AgentMethodSessionResume, acp.AgentMethodSessionFork:
 		text = "session opened"
 	}
-	if err != nil && text != turnEndedText {
+	if err != nil && text != TurnEnded {
 		text, fields = "a request was refused", []zap.Field{zap.String("method", briefly(c.Method))}
 	}
 	if text == "" || !log.Core().Enabled(zapcore.InfoLevel) {
@@ -59,5 +59,5 @@ func logCall(log *zap.Logger, c *wire.Call, began time.Time, result any, err *js
 	if stream.ValidSessionID(about.SessionID) {
 		fields = append(fields, zap.String("session", about.SessionID))
 	}
-	log.Info(text, append(fields, endingFields(began, stop, err)...)...)
+	log.Info(text, append(fields, EndingFields(began, stop, err)...)...)
 }

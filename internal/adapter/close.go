@@ -10,14 +10,14 @@ import (
 // Hurry has a process that leaves do so at once.
 func (s *Session) Hurry() { s.proc.ForceStop() }
 
-// close cancels what the session works on, and ends it. It returns when no prompt runs any more; droid leaves politely after that.
-func (s *Session) close() {
+// Close cancels what the session works on, and ends it. It returns when no prompt runs any more; droid leaves politely after that.
+func (s *Session) Close() {
 	s.cancelAndWait()
 	s.Stop()
 }
 
-// closeDeleted is close for a session whose files are about to be deleted: droid is killed.
-func (s *Session) closeDeleted() {
+// CloseDeleted is close for a session whose files are about to be deleted: droid is killed.
+func (s *Session) CloseDeleted() {
 	s.cancelAndWait()
 	s.mu.Post(func() { s.endDroid(killed, "its session is deleted") }) // it would write to the files once more as it leaves
 	s.Stop()
@@ -27,10 +27,10 @@ func (s *Session) closeDeleted() {
 // any more.
 func (s *Session) cancelAndWait() {
 	var failed *jsonrpc.Error
-	if s.enter(nil) != nil {
+	if s.Enter(nil) != nil {
 		return
 	}
-	defer s.exit(&failed)
+	defer s.Exit(&failed)
 	s.cancelPrompts()
 	if s.waitFor(s.Context, "the end of the session", needQuiet) != nil {
 		return // there is nothing to wait for
@@ -40,22 +40,22 @@ func (s *Session) cancelAndWait() {
 	s.sendKept() // nobody else will
 }
 
-// onlyHere returns an error if another window has the session open. The session's own note does not count; it is written again.
-func (s *Session) onlyHere(ctx context.Context) (held error) {
+// OnlyHere returns an error if another window has the session open. The session's own note does not count; it is written again.
+func (s *Session) OnlyHere(ctx context.Context) (held error) {
 	var failed *jsonrpc.Error
-	if s.enter(nil) != nil {
+	if s.Enter(nil) != nil {
 		return nil
 	}
-	defer s.exit(&failed)
+	defer s.Exit(&failed)
 	if s.loading.Is(s.droidID) {
 		return nil // its own load is noted, too
 	}
 	id, release := s.droidID, s.storeLock.Begin("")
 	s.unlocked(s.Context, func(context.Context) {
 		if release != nil {
-			s.deps.atEnd("release", files.ReleaseTime, release)
+			s.deps.AtEnd("release", files.ReleaseTime, release)
 		}
-		held = s.deps.opener.Free(ctx, id)
+		held = s.deps.Opener.Free(ctx, id)
 	})
 	s.lockStored()
 	return held

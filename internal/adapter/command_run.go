@@ -38,9 +38,6 @@ type Command struct {
 	Kind turns.Kind // Here, Process, or Setting, which holds if there are arguments
 }
 
-// anything is the form of arguments that are a text, or that the command checks.
-const anything = `(?s).*`
-
 // refusal is the reply to arguments that the command does not understand, "" for others.
 func (c Command) refusal(args string) string {
 	if args == "" || regexp.MustCompile("^(?:"+c.Form+")$").MatchString(args) {
@@ -56,9 +53,9 @@ func (c Command) refusal(args string) string {
 // ownCommands are the commands that this agent offers: all but the shell, unless
 // the configuration allows it.
 func (d *Deps) ownCommands() []Command {
-	own := slices.Clone(d.commands)
-	if !d.config.Shell {
-		own = slices.DeleteFunc(own, func(c Command) bool { return c.Name == commandShell })
+	own := slices.Clone(d.Commands)
+	if !d.Config.Shell {
+		own = slices.DeleteFunc(own, func(c Command) bool { return c.Name == ShellCommand })
 	}
 	return own
 }
@@ -71,8 +68,8 @@ func (s *Session) commandOf(p prompt.Prompt) *commandRun {
 		return nil
 	}
 	name, args, ok := commands.Split(text)
-	if bang, is := strings.CutPrefix(strings.TrimSpace(text), "!"); is && s.deps.config.Shell && strings.TrimSpace(bang) != "" {
-		name, args = commandShell, strings.TrimSpace(bang)
+	if bang, is := strings.CutPrefix(strings.TrimSpace(text), "!"); is && s.deps.Config.Shell && strings.TrimSpace(bang) != "" {
+		name, args = ShellCommand, strings.TrimSpace(bang)
 	} else if !ok || s.commands.Has(name) {
 		return nil
 	}
@@ -80,7 +77,7 @@ func (s *Session) commandOf(p prompt.Prompt) *commandRun {
 	if i := slices.IndexFunc(own, func(c Command) bool { return c.Name == name }); i >= 0 {
 		return &commandRun{Command: own[i], s: s, args: args}
 	}
-	if terminal, is := s.deps.commandFor(name, args); is {
+	if terminal, is := s.deps.CommandFor(name, args); is {
 		return &commandRun{Command: terminal, s: s, args: args}
 	}
 	return nil
@@ -321,13 +318,13 @@ func (s *Session) changeDroid(ctx context.Context, check, do func(ctx context.Co
 	if err == nil || errors.As(err, new(*stream.RPCError)) {
 		return err
 	}
-	return &unknownOutcome{err}
+	return &UnknownOutcome{err}
 }
 
 // History returns the whole conversation.
 func (s *Session) History(ctx context.Context) (*stream.SessionInfo, error) {
 	info, err := s.loadWhole(ctx)
-	return info, cmp.Or(context.Cause(ctx), plain(err))
+	return info, cmp.Or(context.Cause(ctx), Plain(err))
 }
 
 // failure is the error of a command that did not do what it was to do.
@@ -336,24 +333,24 @@ type failure struct {
 	why  error
 }
 
-// failed says what was not done, and why.
-func failed(what string, why error) error { return &failure{what, why} }
+// Failed says what was not done, and why.
+func Failed(what string, why error) error { return &failure{what, why} }
 
 func (f *failure) Error() string { return f.what + ": " + sentence(f.why) }
 
 func (f *failure) Unwrap() error { return f.why }
 
 // sentence is the text of an error with one full stop.
-func sentence(err error) string { return strings.TrimSuffix(plainly(err).Error(), ".") + "." }
+func sentence(err error) string { return strings.TrimSuffix(Plainly(err).Error(), ".") + "." }
 
-// unknownOutcome says why it is unknown whether droid did what it was asked.
-type unknownOutcome struct{ why error }
+// UnknownOutcome says why it is unknown whether droid did what it was asked.
+type UnknownOutcome struct{ Why error }
 
-func (e *unknownOutcome) Error() string { return e.why.Error() }
+func (e *UnknownOutcome) Error() string { return e.Why.Error() }
 
-// plainly is an error without the method of droid's protocol that failed, where droid refused it or has ended. What droid
+// Plainly is an error without the method of droid's protocol that failed, where droid refused it or has ended. What droid
 // says of a file comes with what to do.
-func plainly(err error) error {
+func Plainly(err error) error {
 	if exit, gone := errors.AsType[*droid.ExitError](err); gone {
 		return errors.New(diagnosis.Ended(exit))
 	}
@@ -363,8 +360,8 @@ func plainly(err error) error {
 	return err
 }
 
-// plain is a *jsonrpc.Error, which may be nil, as an error with its text for users alone.
-func plain(err *jsonrpc.Error) error {
+// Plain is a *jsonrpc.Error, which may be nil, as an error with its text for users alone.
+func Plain(err *jsonrpc.Error) error {
 	if err == nil {
 		return nil
 	}

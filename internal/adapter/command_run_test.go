@@ -20,15 +20,15 @@ func TestWhenEnded(t *testing.T) {
 		forget := map[string]func(){}
 		e.inside(func(s *Session) {
 			for _, what := range []string{"kept", "forgotten", "forgotten late"} {
-				forget[what] = s.whenEnded(ctx, func() { done = append(done, what) })
+				forget[what] = s.WhenEnded(ctx, func() { done = append(done, what) })
 			}
 			forget["forgotten"]()
-			require.NoError(t, s.uncancellable(ctx).Err())
+			require.NoError(t, s.Uncancellable(ctx).Err())
 			cancel()
-			require.NoError(t, s.uncancellable(ctx).Err(), "what cannot be undone goes on")
+			require.NoError(t, s.Uncancellable(ctx).Err(), "what cannot be undone goes on")
 			require.ErrorIs(t, s.Agree(ctx, nil, "", ""), context.Canceled)
 			forget["forgotten late"]()
-			s.whenEnded(ctx, func() { done = append(done, "at once") })
+			s.WhenEnded(ctx, func() { done = append(done, "at once") })
 		})
 		synctest.Wait()
 		e.inside(func(*Session) { require.Equal(t, []string{"at once", "kept"}, done) })

@@ -51,12 +51,12 @@ func (s *Session) Compact(ctx context.Context, instructions string) (done Compac
 	var summary string
 	from, wanted := s.droidID, s.show.WantsSummary()
 	err = s.callWithin(ctx, compactTime, errCompactTime, func(ctx context.Context) error {
-		next = s.deps.threads.Successor(ctx, from)
+		next = s.deps.Threads.Successor(ctx, from)
 		id, n, err := client.Compact(ctx, instructions)
 		if err == nil {
 			next.Made(id, store.LinkCompact)
 			if wanted {
-				summary = s.deps.threads.Summary(ctx, id)
+				summary = s.deps.Threads.Summary(ctx, id)
 			}
 		}
 		done.Removed = n
@@ -89,11 +89,11 @@ func (s *Session) compactFailed(ctx context.Context, err error) error {
 		s.update(s.show.NothingToCompact()...)
 		return ErrNothingToCompact
 	case strings.Contains(err.Error(), "No access token"):
-		err = errors.New("this droid needs a Factory login to compact, also with a model of your own (" + plainly(err).Error() + ")." +
+		err = errors.New("this droid needs a Factory login to compact, also with a model of your own (" + Plainly(err).Error() + ")." +
 			s.proc.Lacks(stream.CompactsWithoutLogin) + " " + diagnosis.LoginRemedy())
 	}
-	s.update(s.show.EndCompactionWith(render.CompactionFailed, render.CompactionFacts{Error: plainly(err).Error()})...)
-	return failed("The conversation was not compacted", err)
+	s.update(s.show.EndCompactionWith(render.CompactionFailed, render.CompactionFacts{Error: Plainly(err).Error()})...)
+	return Failed("The conversation was not compacted", err)
 }
 
 // stopCompaction ends a compaction that the user cancelled or that takes too long.

@@ -16,7 +16,7 @@ import (
 // markLoading said.
 func (s *Session) openStored(messages int, held error) opening.Open {
 	if s.proc.Unmade() {
-		return s.deps.opener.Make(s.droidID, s.cwd, *s.systemPrompt.Load())
+		return s.deps.Opener.Make(s.droidID, s.cwd, *s.systemPrompt.Load())
 	}
 	return opening.Open{ID: s.droidID, Messages: messages, CWD: s.cwd, Held: held}
 }
@@ -62,5 +62,5 @@ func (s *Session) checkWords() {
 	}
 }
 
-// instructions are what is added to droid's system prompt, with the additional directories. Who calls it needs no lock.
-func (s *Session) instructions() instructions.Instructions { return *s.systemPrompt.Load() }
+// Instructions are what is added to droid's system prompt, with the additional directories. Who calls it needs no lock.
+func (s *Session) Instructions() instructions.Instructions { return *s.systemPrompt.Load() }

@@ -64,7 +64,7 @@ func (d *disk) open(t *testing.T, v fakedroid.Option, script fakedroid.Script) *
 // serve connects an agent to the store.
 func (d *disk) serve(t *testing.T, start starter) {
 	d.editor = openAt(t, d.own, start, zap.NewNop())
-	d.agent.config.Store, d.agent.opener.Stat = d.store, os.Stat
+	d.agent.Config.Store, d.agent.Opener.Stat = d.store, os.Stat
 	require.Nil(t, d.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+cmp.Or(d.declares, "{}")+`,`+asZed+`}`).Error)
 }
 
@@ -98,7 +98,7 @@ func (d *disk) agrees(id, dir string) {
 	require.Equal(d.t, dir, found.CWD)
 	require.Contains(d.t, string(d.call("session/list", fmt.Sprintf(`{"cwd":%q}`, dir)).Result), id)
 	d.session = id
-	d.inside(func(s *Session) { require.Equal(d.t, dir, s.cwd) })
+	d.inside(func(s *Session) { require.Equal(d.t, dir, s.State().CWD) })
 	var state struct{ CWD string }
 	require.NoError(d.t, json.Unmarshal(d.call("_droid/state", `{"sessionId":"`+id+`"}`).Result, &state))
 	require.Equal(d.t, dir, state.CWD)
@@ -202,7 +202,7 @@ func TestDirectoriesOfTheOtherSystem(t *testing.T) {
 		require.NoError(t, err)
 		var p instructions.Params
 		require.Nil(t, acperr.Decode(params, &p))
-		return p.Read(t.Context(), a.opener)
+		return p.Read(t.Context(), a.Opener)
 	}
 	t.Setenv("PATH", tools+":/bin:/usr/bin")
 	if _, err := exec.LookPath("wslpath"); err != nil { // this is not WSL
@@ -243,6 +243,6 @@ func TestLoadThatDoesNotSucceedLeavesTheDirectory(t *testing.T) {
 		d.session = id
 		require.Equal(t, "end_turn", d.run("go"))
 		d.isIn(id, d.old)
-		d.inside(func(s *Session) { require.Empty(t, s.servers.List()) })
+		d.inside(func(s *Session) { require.Empty(t, s.Servers().List()) })
 	})
 }

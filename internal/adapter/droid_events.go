@@ -102,7 +102,7 @@ func (s *Session) apply(events []quirks.Event) {
 				}
 			}()
 			s.doJobs(s.Context, jobs...)
-			s.unlocked(s.Context, func(ctx context.Context) { texts = s.deps.texts.ReadResolved(ctx, paths, requested) })
+			s.unlocked(s.Context, func(ctx context.Context) { texts = s.deps.Texts.ReadResolved(ctx, paths, requested) })
 			s.filesRead(held, texts)
 		})
 	}

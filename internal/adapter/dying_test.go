@@ -237,10 +237,10 @@ func TestDroidDiesTwiceOverSettings(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("one"))
 		require.Nil(t, e.set("mode", "auto-high").Error)
 		e.inside(func(s *Session) {
-			settings, normal := s.options.Settings(), "normal" // another one than droid has stored
+			settings, normal := s.OptionState().Settings(), "normal" // another one than droid has stored
 			settings.AutonomyMode, settings.AutonomyLevel = &normal, nil
-			s.options.Reported(settings)
-			s.endDroid(replaced, "test")
+			s.OptionState().Reported(settings)
+			s.ReplaceDroid()
 		})
 		deaths = 0
 		require.Equal(t, "end_turn", e.run("two"))

@@ -151,8 +151,8 @@ func openAt(t *testing.T, dir string, start starter, log *zap.Logger, configure 
 		change(&config)
 	}
 	e.agent = New(config)
-	e.agent.opener.Stat = func(string) (os.FileInfo, error) { return os.Stat(os.TempDir()) }
-	e.hanging.revived, e.agent.calls.BeforeCall = make(chan struct{}), e.hanging.hang
+	e.agent.Opener.Stat = func(string) (os.FileInfo, error) { return os.Stat(os.TempDir()) }
+	e.hanging.revived, e.agent.Calls.BeforeCall = make(chan struct{}), e.hanging.hang
 	t.Cleanup(func() { e.hanging.revive(); e.settle() })
 	go func() {
 		defer close(e.served)
@@ -204,7 +204,7 @@ func (e *editor) sessionOf(answer wireMessage) string {
 
 // session finds an open session.
 func (a *Agent) session(id string) (*Session, *jsonrpc.Error) {
-	if s, known := a.sessions.Find(id); known {
+	if s, known := a.Sessions.Find(id); known {
 		return s, nil
 	}
 	return nil, acperr.UnknownSession(id)
@@ -216,14 +216,14 @@ func (e *editor) inside(f func(*Session)) {
 	s, err := e.agent.session(e.session)
 	require.Nil(e.t, err)
 	done := make(chan struct{})
-	require.True(e.t, s.mu.Post(func() { f(s); close(done) }))
+	require.True(e.t, s.Lock().Post(func() { f(s); close(done) }))
 	<-done
 }
 
 // parked reports whether the session has no process.
 func (e *editor) parked() (parked bool) {
 	synctest.Wait()
-	e.inside(func(s *Session) { parked = s.proc.Client() == nil })
+	e.inside(func(s *Session) { parked = s.Process().Client() == nil })
 	return parked
 }
 

@@ -35,13 +35,13 @@ const (
 
 // notifyReplayed notifies the user of edits that could not be completed.
 func (s *Session) notifyReplayed(ctx context.Context) {
-	left := s.deps.leftEdits
+	left := s.deps.LeftEdits
 	if left == nil {
 		return
 	}
 	var texts []string
 	s.unlocked(ctx, func(ctx context.Context) {
-		texts, _ = files.CallBounded(ctx, s.deps.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.ReplayWarnings(), nil })
+		texts, _ = files.CallBounded(ctx, s.deps.Calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.ReplayWarnings(), nil })
 	})
 	for _, text := range texts {
 		s.update(render.Notice(text))
@@ -51,23 +51,23 @@ func (s *Session) notifyReplayed(ctx context.Context) {
 // overlay is where the calls of a session on this process go, nil where its files stay on the
 // disk.
 func (d *Deps) overlay(s *Session, client *droid.Client) *fileOverlay {
-	if d.editorFiles == nil || !client.HasHooks() {
+	if d.EditorFiles == nil || !client.HasHooks() {
 		return nil
 	}
-	return &fileOverlay{d.editorFiles.Overlay(sessionEditor{s.out}, editorfs.OverlayOptions{KeepTimes: d.client.ChecksModTimes}), s}
+	return &fileOverlay{d.EditorFiles.Overlay(sessionEditor{s.out}, editorfs.OverlayOptions{KeepTimes: d.Client.ChecksModTimes}), s}
 }
 
 // announceTime bounds how long a hook waits for droid's event that announces its call.
 // The event is there before, but a slow editor may keep it from being read.
 const announceTime = 3 * time.Second
 
-// hook answers a hook of droid's. It returns nothing where the session has ended.
-func (s *Session) hook(ctx context.Context, h *filecalls.Hook) (answer hooks.Answer) {
+// AnswerHook answers a hook of droid's. It returns nothing where the session has ended.
+func (s *Session) AnswerHook(ctx context.Context, h *filecalls.Hook) (answer hooks.Answer) {
 	var failed *jsonrpc.Error
-	if s.enter(nil) != nil {
+	if s.Enter(nil) != nil {
 		return answer
 	}
-	defer s.exit(&failed)
+	defer s.Exit(&failed)
 	return s.runHook(ctx, h)
 }
 
@@ -107,8 +107,8 @@ func (e sessionEditor) WriteTextFile(path, text string) <-chan error {
 	return telling.AskBeside[json.RawMessage](e.Updates, acp.ClientMethodFsWriteTextFile, acp.WriteTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path, Content: text}).Answered
 }
 
-// usesEditor reports whether files are to go through the client's fs methods.
-func (w FilesWay) usesEditor(client protocol.ClientCapabilities) bool {
+// UsesEditor reports whether files are to go through the client's fs methods.
+func (w FilesWay) UsesEditor(client protocol.ClientCapabilities) bool {
 	switch w {
 	case FilesDisk:
 		return false

@@ -163,7 +163,7 @@ func TestErrorsSayWhatWasAskedFor(t *testing.T) {
 		"a new session": {refusing("initialize_session"), true, func(e *editor) string { return ended(e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)) },
 			"-32603 droid refused to open the session: not today"},
 		"a prompt of a new process": {refusing("load_session"), false, func(e *editor) string {
-			e.inside(func(s *Session) { s.proc.Client().Kill() })
+			e.inside(func(s *Session) { s.Process().Client().Kill() })
 			synctest.Wait()
 			return e.run("hello")
 		}, "-32603 droid was started again for this session and refused to open it: not today. The next prompt tries again."},

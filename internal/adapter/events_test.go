@@ -7,11 +7,14 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/internal/process"
 	"droid-acp/internal/adapter/turns"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/render"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // noPrompts is a session's queue of prompts in which nothing is done.
@@ -23,7 +26,8 @@ func noPrompts() turns.Queue[*userPrompt] {
 func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
-		client := fakeDroid(says("hi"))
+		stdout, stdin := fakedroid.Start(func(*fakedroid.Droid) error { return nil })
+		client := droid.NewClient(stdout, stdin, zap.NewNop())
 		defer func() { client.Kill(); <-client.Exited() }()
 		fresh := func() *Session {
 			s := &Session{proc: process.New(), prompts: noPrompts(), show: render.New(render.Options{})}

@@ -35,7 +35,7 @@ func (d *Deps) exportTo(ctx context.Context, info *stream.SessionInfo, e exporte
 		e.file = "droid-" + e.session + ".html"
 	}
 	path := paths.Absolute(e.cwd, e.file)
-	page := export.Page(info, export.Options{CWD: e.cwd, ShowDirectory: e.named, Zone: time.Local, Turns: e.seen, Summary: d.threads.Summary(ctx, e.session)})
-	_, err := files.CallBounded(ctx, d.calls, "WriteFile", path, func(path string) (struct{}, error) { return struct{}{}, page.WriteFile(path) })
+	page := export.Page(info, export.Options{CWD: e.cwd, ShowDirectory: e.named, Zone: time.Local, Turns: e.seen, Summary: d.Threads.Summary(ctx, e.session)})
+	_, err := files.CallBounded(ctx, d.Calls, "WriteFile", path, func(path string) (struct{}, error) { return struct{}{}, page.WriteFile(path) })
 	return path, err
 }

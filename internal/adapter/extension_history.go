@@ -27,7 +27,7 @@ func (s *Session) whole(ctx context.Context, remedy string) (*stream.SessionInfo
 	return s.loadWhole(ctx)
 }
 
-// history returns the messages of the whole conversation.
+// history returns the messages of the whole conversation, in its turn.
 func (s *Session) history(ctx context.Context) ([]stream.Message, *jsonrpc.Error) {
 	info, err := s.whole(ctx, "ask again when it has ended")
 	if err != nil {
@@ -36,37 +36,39 @@ func (s *Session) history(ctx context.Context) ([]stream.Message, *jsonrpc.Error
 	return info.Messages, nil
 }
 
-// messagesResult is the result of _droid/messages.
-type messagesResult struct {
-	Messages []historyMessage `json:"messages"`
+// MessagesResult is the result of _droid/messages.
+type MessagesResult struct {
+	Messages []HistoryMessage `json:"messages"`
 }
 
-// historyMessage is one message with droid's content blocks.
-type historyMessage struct {
+// HistoryMessage is one message with droid's content blocks.
+type HistoryMessage struct {
 	ID      string            `json:"id"`
 	Role    string            `json:"role"`
 	Content []json.RawMessage `json:"content"`
 }
 
-func (s *Session) messages(ctx context.Context, _ NoParams) (messagesResult, *jsonrpc.Error) {
+// Messages are the messages of the whole conversation. It is refused while a prompt runs.
+func (s *Session) Messages(ctx context.Context) (MessagesResult, *jsonrpc.Error) {
 	history, err := s.history(ctx)
-	messages := []historyMessage{}
+	messages := []HistoryMessage{}
 	for _, m := range history {
-		out := historyMessage{m.ID, m.Role, []json.RawMessage{}}
+		out := HistoryMessage{m.ID, m.Role, []json.RawMessage{}}
 		for _, block := range m.Content {
 			out.Content = append(out.Content, block.JSON())
 		}
 		messages = append(messages, out)
 	}
-	return messagesResult{messages}, err
+	return MessagesResult{messages}, err
 }
 
-// lastTextResult is the result of _droid/last_assistant_text.
-type lastTextResult struct {
+// LastTextResult is the result of _droid/last_assistant_text.
+type LastTextResult struct {
 	Text string `json:"text"`
 }
 
-func (s *Session) lastAssistantText(ctx context.Context, _ NoParams) (lastTextResult, *jsonrpc.Error) {
+// LastAssistantText is the text of the last message of droid's. It is refused while a prompt runs.
+func (s *Session) LastAssistantText(ctx context.Context) (LastTextResult, *jsonrpc.Error) {
 	history, err := s.history(ctx)
 	id, last := "", ""
 	for _, ev := range quirks.History(history) {
@@ -77,51 +79,53 @@ func (s *Session) lastAssistantText(ctx context.Context, _ NoParams) (lastTextRe
 			last += said.Text
 		}
 	}
-	return lastTextResult{last}, err
+	return LastTextResult{last}, err
 }
 
-// rewindPointsResult is the result of _droid/rewind_points.
-type rewindPointsResult struct {
-	Points []numberedPoint `json:"points"`
+// RewindPointsResult is the result of _droid/rewind_points.
+type RewindPointsResult struct {
+	Points []NumberedPoint `json:"points"`
 }
 
-// numberedPoint is a prompt, with the NUMBER by which "/rewind NUMBER" goes back to
+// NumberedPoint is a prompt, with the NUMBER by which "/rewind NUMBER" goes back to
 // before it.
-type numberedPoint struct {
+type NumberedPoint struct {
 	Number    int      `json:"number"`
 	MessageID string   `json:"messageId"`
 	Text      string   `json:"text"`
 	Files     []string `json:"files"` // that droid has edited since
 }
 
-func (s *Session) rewindPoints(ctx context.Context, _ NoParams) (rewindPointsResult, *jsonrpc.Error) {
+// RewindPoints are the prompts to go back to. It is refused while a prompt runs.
+func (s *Session) RewindPoints(ctx context.Context) (RewindPointsResult, *jsonrpc.Error) {
 	history, err := s.history(ctx)
-	points := []numberedPoint{}
+	points := []NumberedPoint{}
 	for i, p := range RewindPoints(history) {
-		points = append(points, numberedPoint{i + 1, p.MessageID, p.Text, editedFiles(history, p.MessageID, s.cwd)})
+		points = append(points, NumberedPoint{i + 1, p.MessageID, p.Text, editedFiles(history, p.MessageID, s.cwd)})
 	}
-	return rewindPointsResult{points}, err
+	return RewindPointsResult{points}, err
 }
 
-// exportParams are the params of _droid/export.
-type exportParams struct {
+// ExportParams are the params of _droid/export.
+type ExportParams struct {
 	Path      string `json:"path"`      // "" for a name of its own in the session's directory
 	Directory bool   `json:"directory"` // the page names the session's directory
 }
 
-// exportedFile is the file that was written.
-type exportedFile struct {
+// ExportedFile is the file that was written.
+type ExportedFile struct {
 	Path string `json:"path"`
 }
 
-func (s *Session) exportPage(ctx context.Context, p exportParams) (exportedFile, *jsonrpc.Error) {
+// ExportPage writes the conversation to one HTML file. It is refused while a prompt runs.
+func (s *Session) ExportPage(ctx context.Context, p ExportParams) (ExportedFile, *jsonrpc.Error) {
 	info, err := s.whole(ctx, "export it when that has ended")
 	if err != nil {
-		return exportedFile{}, err
+		return ExportedFile{}, err
 	}
 	path, failed := s.Export(ctx, info, p.Path, p.Directory)
 	if failed != nil {
-		return exportedFile{}, acperr.Internal("export_failed", "The conversation was not exported: "+failed.Error())
+		return ExportedFile{}, acperr.Internal("export_failed", "The conversation was not exported: "+failed.Error())
 	}
-	return exportedFile{path}, nil
+	return ExportedFile{path}, nil
 }

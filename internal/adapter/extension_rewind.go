@@ -12,8 +12,8 @@ import (
 	"droid-acp/internal/render"
 )
 
-// rewindParams are the params of _droid/rewind.
-type rewindParams struct {
+// RewindParams are the params of _droid/rewind.
+type RewindParams struct {
 	MessageID string `json:"messageId"` // of the prompt to go back to, see _droid/rewind_points
 	Files     string `json:"files"`     // rewindFilesRestore, or rewindFilesNone, which "" is, too
 	DryRun    bool   `json:"dryRun"`    // only reports what would change
@@ -26,18 +26,18 @@ const (
 	rewindFilesRestore = "restore"
 )
 
-// rewindResult is the result of _droid/rewind.
-type rewindResult struct {
+// RewindResult is the result of _droid/rewind.
+type RewindResult struct {
 	DroidSessionID string       `json:"droidSessionId"` // in which the thread goes on; "" for a dry run
-	Files          []rewindFile `json:"files"`
+	Files          []RewindFile `json:"files"`
 	Restored       int          `json:"restored"`
 	Deleted        int          `json:"deleted"`
 	Failed         int          `json:"failed"`
 	Evicted        int          `json:"evicted"` // whose old text droid no longer has
 }
 
-// rewindFile is a file that droid has edited since.
-type rewindFile struct {
+// RewindFile is a file that droid has edited since.
+type RewindFile struct {
 	Path    string `json:"path"`
 	Action  string `json:"action"` // restore or delete
 	Status  string `json:"status"` // see rewindStatus
@@ -50,8 +50,8 @@ var rewindStatus = map[render.EditStatus]string{
 	render.OnlyEdited: "edited", render.FileGone: "missing", render.FileUnknown: "unknown", render.FileChanged: "changed",
 }
 
-// rewindTo goes back to before a prompt, as /rewind does. Nobody is asked, so files that may have changes of the user's stay.
-func (s *Session) rewindTo(ctx context.Context, params rewindParams) (result rewindResult, err *jsonrpc.Error) {
+// RewindTo goes back to before a prompt, as /rewind does. Nobody is asked, so files that may have changes of the user's stay.
+func (s *Session) RewindTo(ctx context.Context, params RewindParams) (result RewindResult, err *jsonrpc.Error) {
 	switch {
 	case params.MessageID == "":
 		return result, acperr.InvalidParams("messageId is missing")
@@ -96,7 +96,7 @@ func (s *Session) rewindTo(ctx context.Context, params rewindParams) (result rew
 	if failure != nil {
 		return result, plan.failed(ctx, failure)
 	}
-	s.notifyInOrder(rewoundTo(at+1) + text) // another client of the session shows the messages that are gone
+	s.notifyInOrder(RewoundTo(at+1) + text) // another client of the session shows the messages that are gone
 	return plan.result(), nil
 }
 
@@ -114,9 +114,9 @@ func (p *RewindPlan) failed(ctx context.Context, why error) *jsonrpc.Error {
 }
 
 // result says what became of the files, or would.
-func (p *RewindPlan) result() rewindResult {
-	result := rewindResult{
-		DroidSessionID: p.done.NewSessionID, Files: []rewindFile{}, Restored: p.done.Restored, Deleted: p.done.Deleted,
+func (p *RewindPlan) result() RewindResult {
+	result := RewindResult{
+		DroidSessionID: p.done.NewSessionID, Files: []RewindFile{}, Restored: p.done.Restored, Deleted: p.done.Deleted,
 		Failed: p.done.FailedRestores + p.done.FailedDeletes, Evicted: p.done.evicted,
 	}
 	for _, f := range p.all {
@@ -125,7 +125,7 @@ func (p *RewindPlan) result() rewindResult {
 			action = "delete"
 		}
 		left := slices.Contains(p.done.unasked, f.Path) || slices.Contains(p.done.left, f.Path)
-		result.Files = append(result.Files, rewindFile{f.Path, action, rewindStatus[f.Status], f.Unsaved, left})
+		result.Files = append(result.Files, RewindFile{f.Path, action, rewindStatus[f.Status], f.Unsaved, left})
 	}
 	return result
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // rewinds calls _droid/rewind with params beside the session's id.
-func (e *editor) rewinds(params string) (r rewindResult, code int) {
+func (e *editor) rewinds(params string) (r RewindResult, code int) {
 	e.t.Helper()
 	answer := e.call("_droid/rewind", fmt.Sprintf(`{"sessionId":%q,%s}`, e.session, params))
 	if answer.Error != nil {
@@ -37,7 +37,7 @@ func (f *fleet) rewinds() (made *string) {
 // pointOf is the message by whose id _droid/rewind goes back to before a prompt.
 func (e *editor) pointOf(text string) string {
 	e.t.Helper()
-	var r rewindPointsResult
+	var r RewindPointsResult
 	require.NoError(e.t, json.Unmarshal(e.call("_droid/rewind_points", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Result, &r))
 	for _, p := range r.Points {
 		if p.Text == text {
@@ -58,7 +58,7 @@ func TestRewindMethod(t *testing.T) {
 		first, second := e.pointOf("one"), e.pointOf("two")
 		raw := func() string { synctest.Wait(); return strings.Join(f.raw, "\n") }
 
-		var messages messagesResult
+		var messages MessagesResult
 		require.NoError(t, json.Unmarshal(e.call("_droid/messages", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Result, &messages))
 		agents := ""
 		for _, m := range messages.Messages {

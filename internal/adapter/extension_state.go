@@ -15,8 +15,8 @@ import (
 // The extension methods that tell the state of a session, or change it, without its
 // history.
 
-// statsResult is the result of _droid/stats.
-type statsResult struct {
+// StatsResult is the result of _droid/stats.
+type StatsResult struct {
 	Tokens   stream.TokenUsage `json:"tokens"`
 	LastCall stream.TokenUsage `json:"lastCall"`
 	Context  *contextUse       `json:"context"` // null where droid does not tell
@@ -28,64 +28,58 @@ type contextUse struct {
 	Size int64 `json:"size"`
 }
 
-func (s *Session) stats(_ context.Context, _ NoParams) (statsResult, *jsonrpc.Error) {
+// Stats is how many tokens the session has used.
+func (s *Session) Stats() StatsResult {
 	told := s.usage.told
-	result := statsResult{Tokens: told.Total, LastCall: told.LastCall}
+	result := StatsResult{Tokens: told.Total, LastCall: told.LastCall}
 	if used, size := s.usage.used, s.usage.size; size > 0 {
 		result.Context = &contextUse{used, size}
 	}
-	return result, nil
+	return result
 }
 
-// commandsResult is the result of _droid/commands.
-type commandsResult struct {
+// CommandsResult is the result of _droid/commands.
+type CommandsResult struct {
 	Commands []protocol.AvailableCommand `json:"commands"`
 }
 
-func (s *Session) commandList(_ context.Context, _ NoParams) (commandsResult, *jsonrpc.Error) {
-	return commandsResult{s.allCommands()}, nil
-}
+// ListedCommands are the commands that the editor is offered.
+func (s *Session) ListedCommands() CommandsResult { return CommandsResult{s.allCommands()} }
 
-// modelsResult is the result of _droid/models; the models are in droid's shape.
-type modelsResult struct {
+// ModelsResult is the result of _droid/models; the models are in droid's shape.
+type ModelsResult struct {
 	CurrentModelID string            `json:"currentModelId"`
 	Models         []json.RawMessage `json:"models"`
 }
 
-func (s *Session) models(_ context.Context, _ NoParams) (modelsResult, *jsonrpc.Error) {
+// Models are the models that droid offers.
+func (s *Session) Models() ModelsResult {
 	models := []json.RawMessage{}
 	for _, m := range s.options.Models() {
 		models = append(models, m.Raw)
 	}
-	return modelsResult{options.OrEmpty(s.options.Settings().ModelID), models}, nil
+	return ModelsResult{options.OrEmpty(s.options.Settings().ModelID), models}
 }
 
-// autoCompactionParams are the params of _droid/set_auto_compaction.
-type autoCompactionParams struct {
+// AutoCompactionParams are the params of _droid/set_auto_compaction.
+type AutoCompactionParams struct {
 	Enabled *bool `json:"enabled"`
 }
 
-// autoCompactionResult has droid's setting after the change.
-type autoCompactionResult struct {
+// AutoCompactionResult has droid's setting after the change.
+type AutoCompactionResult struct {
 	Enabled bool `json:"enabled"`
 }
 
-func (s *Session) switchAutoCompaction(ctx context.Context, p autoCompactionParams) (autoCompactionResult, *jsonrpc.Error) {
+// SwitchAutoCompaction switches automatic compaction in its turn.
+func (s *Session) SwitchAutoCompaction(ctx context.Context, p AutoCompactionParams) (AutoCompactionResult, *jsonrpc.Error) {
 	if p.Enabled == nil {
-		return autoCompactionResult{}, acperr.InvalidParams("enabled is missing")
+		return AutoCompactionResult{}, acperr.InvalidParams("enabled is missing")
 	}
 	change, err := s.awaitTurn(ctx, turns.Session)
 	if err != nil {
-		return autoCompactionResult{}, err
+		return AutoCompactionResult{}, err
 	}
 	defer s.prompts.FinishChange(change, nil)
-	return autoCompactionResult{*p.Enabled}, s.setAutoCompaction(s.Context, *p.Enabled)
-}
-
-// NoParams are the params of a method that needs none.
-type NoParams struct{}
-
-// currentState is _droid/state.
-func (s *Session) currentState(context.Context, NoParams) (State, *jsonrpc.Error) {
-	return s.State(), nil
+	return AutoCompactionResult{*p.Enabled}, s.setAutoCompaction(s.Context, *p.Enabled)
 }

@@ -12,16 +12,16 @@ import (
 // their params, results and errors.
 func (a *Agent) extensions() map[string]wire.Handler {
 	return map[string]wire.Handler{
-		"_droid/state":               extension(a, (*Session).currentState),
-		"_droid/stats":               extension(a, (*Session).stats),
-		"_droid/messages":            extension(a, (*Session).messages),
-		"_droid/last_assistant_text": extension(a, (*Session).lastAssistantText),
-		"_droid/rewind_points":       extension(a, (*Session).rewindPoints),
-		"_droid/rewind":              extension(a, (*Session).rewindTo),
-		"_droid/commands":            extension(a, (*Session).commandList),
-		"_droid/models":              extension(a, (*Session).models),
-		"_droid/set_auto_compaction": extension(a, (*Session).switchAutoCompaction),
-		"_droid/export":              extension(a, (*Session).exportPage),
+		"_droid/state":               report(a, (*Session).State),
+		"_droid/stats":               report(a, (*Session).Stats),
+		"_droid/messages":            ask(a, (*Session).Messages),
+		"_droid/last_assistant_text": ask(a, (*Session).LastAssistantText),
+		"_droid/rewind_points":       ask(a, (*Session).RewindPoints),
+		"_droid/rewind":              extension(a, (*Session).RewindTo),
+		"_droid/commands":            report(a, (*Session).ListedCommands),
+		"_droid/models":              report(a, (*Session).Models),
+		"_droid/set_auto_compaction": extension(a, (*Session).SwitchAutoCompaction),
+		"_droid/export":              extension(a, (*Session).ExportPage),
 	}
 }
 
@@ -37,10 +37,20 @@ func extension[P, R any](a *Agent, f func(s *Session, ctx context.Context, param
 		if err != nil {
 			return nil, err
 		}
-		if err = s.enter(place.Release); err != nil {
+		if err = s.Enter(place.Release); err != nil {
 			return nil, err
 		}
-		defer s.exit(&err)
+		defer s.Exit(&err)
 		return f(s, c.Context, params)
 	}
+}
+
+// ask is an extension that needs the session's id alone.
+func ask[R any](a *Agent, f func(s *Session, ctx context.Context) (R, *jsonrpc.Error)) wire.Handler {
+	return extension(a, func(s *Session, ctx context.Context, _ struct{}) (R, *jsonrpc.Error) { return f(s, ctx) })
+}
+
+// report is an extension that needs the session's id alone, and does not wait.
+func report[R any](a *Agent, f func(s *Session) R) wire.Handler {
+	return extension(a, func(s *Session, _ context.Context, _ struct{}) (R, *jsonrpc.Error) { return f(s), nil })
 }

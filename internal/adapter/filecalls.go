@@ -42,7 +42,7 @@ func (d *fileOverlay) Drop(id string) { d.free(func() { d.Overlay.Drop(id) }) }
 func (d *fileOverlay) Close() { d.free(d.Overlay.Close) }
 
 func (d *fileOverlay) free(f func()) {
-	d.s.async(func(context.Context) { d.s.deps.atEnd("Overlay", files.ReleaseTime, f) })
+	d.s.async(func(context.Context) { d.s.deps.AtEnd("Overlay", files.ReleaseTime, f) })
 }
 
 // jobOutcome is the result of a job.
@@ -99,7 +99,7 @@ func (d *fileOverlay) do(ctx context.Context, job filecalls.Job) (did jobOutcome
 	case filecalls.Pause:
 		d.PauseEdit(id, job.Call.Name != "Create")
 	case filecalls.Settle:
-		d.s.deps.editorFiles.AwaitDelivery(ctx, job.Files)
+		d.s.deps.EditorFiles.AwaitDelivery(ctx, job.Files)
 	case filecalls.Deliver:
 		if note := d.EndEdit(ctx, id); note != "" {
 			did.answer.Context = stream.Reminder(note) // the user does not see it, also not in a conversation that is loaded
@@ -117,13 +117,13 @@ func (d *fileOverlay) do(ctx context.Context, job filecalls.Job) (did jobOutcome
 func (d *fileOverlay) prepare(ctx context.Context, job filecalls.Job) (did jobOutcome) {
 	before := render.Files(nil)
 	if job.Shown {
-		before = d.s.deps.texts.Read(ctx, job.Files)
+		before = d.s.deps.Texts.Read(ctx, job.Files)
 	}
 	for _, path := range d.BeginEdit(ctx, job.Call.ID, job.Files) {
 		did.tells = append(did.tells, render.SavedNotice(path))
 	}
 	if job.Shown {
-		did.files = d.s.deps.texts.Read(ctx, job.Files)
+		did.files = d.s.deps.Texts.Read(ctx, job.Files)
 		did.again = !reflect.DeepEqual(before, did.files)
 	}
 	return did
@@ -148,14 +148,14 @@ func (s *Session) lookForUnseen(ev quirks.Event) {
 
 // tellsUnseen reports whether files stay on the disk and the client can be asked what is not saved.
 func (s *Session) tellsUnseen() bool {
-	client := s.deps.client
-	return client.Files && client.ReadsUnsaved && s.deps.config.Files == ""
+	client := s.deps.Client
+	return client.Files && client.ReadsUnsaved && s.deps.Config.Files == ""
 }
 
 // unseen reports whether the editor has text of a file that is not saved. It blocks.
 func (s *Session) unseen(ctx context.Context, path string) bool {
-	unseen, _ := files.CallBounded(ctx, s.deps.calls, "Unseen", path, func(path string) (bool, error) {
-		return editorfs.HasUnsaved(ctx, sessionEditor{s.out}, path, s.deps.modified), nil
+	unseen, _ := files.CallBounded(ctx, s.deps.Calls, "Unseen", path, func(path string) (bool, error) {
+		return editorfs.HasUnsaved(ctx, sessionEditor{s.out}, path, s.deps.Modified), nil
 	})
 	return unseen
 }

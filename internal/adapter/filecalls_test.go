@@ -201,7 +201,7 @@ func TestStatusTellsWhatTheEditorWasAsked(t *testing.T) {
 		r.does(readOf(path), editOf(path, "one", "two"))
 		id := r.prompt("go")
 		waits := func() (all []string) {
-			r.inside(func(s *Session) { all = s.waits(time.Now()) })
+			r.inside(func(s *Session) { all = s.State().Waits })
 			return all
 		}
 		time.Sleep(time.Second)

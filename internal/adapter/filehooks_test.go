@@ -160,7 +160,7 @@ func TestFilesStayOnTheDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 				r := filesAgent(t, v, func(r *filesRoom) { r.pipe.fails = c.fails })
-				r.agent.config.Files = c.way
+				r.agent.Config.Files = c.way
 				r.greets(c.capabilities, c.client)
 				r.session = r.newSession()
 				path := r.opened("a.txt", "one\ntwo\n", "")
@@ -181,7 +181,7 @@ func TestFilesStayOnTheDisk(t *testing.T) {
 func TestEditorFilesOfAnUnknownClient(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		r := filesAgent(t, v)
-		r.agent.config.Files = FilesEditor
+		r.agent.Config.Files = FilesEditor
 		r.greets(bothMethods, "somebody new")
 		r.session = r.newSession()
 		path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
@@ -211,7 +211,7 @@ func TestUnsavedTextThatDroidDoesNotSee(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 				r := filesAgent(t, v)
-				r.agent.config.Files = c.way
+				r.agent.Config.Files = c.way
 				r.greets(bothMethods, c.client)
 				r.session = r.newSession()
 				path := r.opened("a.txt", "one\ntwo\n", c.typed)
@@ -285,11 +285,11 @@ func TestHooksOfLaterProcesses(t *testing.T) {
 	for name, change := range map[string]func(r *filesRoom){
 		"compacted": func(r *filesRoom) {
 			require.Equal(r.t, "end_turn", r.run("/compact"))
-			r.inside(func(s *Session) { require.NotEqual(r.t, r.session, s.droidID) })
+			r.inside(func(s *Session) { require.NotEqual(r.t, r.session, s.State().DroidSessionID) })
 		},
 		"compacted and loaded": func(r *filesRoom) {
 			require.Equal(r.t, "end_turn", r.run("/compact"))
-			r.inside(func(s *Session) { r.session = s.droidID })
+			r.inside(func(s *Session) { r.session = s.State().DroidSessionID })
 			require.Nil(r.t, r.call("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, r.session, r.dir)).Error)
 		},
 	} {
@@ -332,7 +332,7 @@ func TestEditThatStays(t *testing.T) {
 	for _, capabilities := range []string{bothMethods, `{}`} {
 		bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 			r := filesAgent(t, v)
-			r.agent.config.Store = store.New(t.TempDir(), zap.NewNop())
+			r.agent.Config.Store = store.New(t.TempDir(), zap.NewNop())
 			path := r.has("a.txt", "old\n")
 			hash := func(text string) string {
 				s := sha256.Sum256([]byte(text))
@@ -399,7 +399,7 @@ func TestHooksLeftOutWithTheProjects(t *testing.T) {
 		require.NoError(t, os.Mkdir(filepath.Join(r.dir, ".factory"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(r.dir, ".factory", "hooks.json"),
 			[]byte(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"evil"}]}]}}`), 0o644))
-		r.agent.config.Trust = trust.New(trust.Options{Home: home, File: filepath.Join(home, "trust.json")})
+		r.agent.Config.Trust = trust.New(trust.Options{Home: home, File: filepath.Join(home, "trust.json")})
 		r.greets(bothMethods, "zed")
 		r.session = r.newSession()
 		require.Contains(t, r.told(), "Files are read and written on the disk meanwhile, without the editor.")

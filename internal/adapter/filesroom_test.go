@@ -114,7 +114,7 @@ func filesAgent(t *testing.T, v fakedroid.Version, change ...func(*filesRoom)) *
 	r.logs = logs
 	r.journal = filepath.Join(base, "journal")
 	r.editor = openAt(t, r.dir, r.start, zap.New(core), func(c *Config) { c.Journal, c.Listen, c.Modified = r.journal, r.pipe.listen, r.clock.changed })
-	r.agent.opener.Stat = os.Stat
+	r.agent.Opener.Stat = os.Stat
 	r.files = buffers
 	return r
 }
@@ -435,7 +435,7 @@ func (noEditor) WriteTextFile(_, _ string) <-chan error {
 func (r *filesRoom) free(path string) {
 	r.t.Helper()
 	began := time.Now()
-	overlay := r.agent.editorFiles.Overlay(noEditor{}, editorfs.OverlayOptions{})
+	overlay := r.agent.EditorFiles.Overlay(noEditor{}, editorfs.OverlayOptions{})
 	defer overlay.Close()
 	overlay.BeginEdit(r.t.Context(), "free", []string{path})
 	require.Less(r.t, time.Since(began), 2*time.Second, "somebody holds the file")

@@ -99,8 +99,8 @@ func replayed(t *testing.T, c *fixture.Conversation, client string) string {
 		return fakeDroid(fakedroid.Replay(acknowledged(c.Steps))), nil
 	})
 	files, rest := untilAnswered(c, strings.Contains(client, "subagents"))
-	e.agent.config.Store = storeWith(t, files)
-	e.agent.config.Defaults.FollowUp = options.Steer // recorded clients send prompts at once
+	e.agent.Config.Store = storeWith(t, files)
+	e.agent.Config.Defaults.FollowUp = options.Steer // recorded clients send prompts at once
 	if script.plan != "" && strings.Contains(client, asZed) {
 		client = `"clientCapabilities":` + formClient + `,"clientInfo":{"name":"agent-shell"}` // whose fields have several lines
 	}
@@ -109,7 +109,7 @@ func replayed(t *testing.T, c *fixture.Conversation, client string) string {
 	if len(rest) > 0 {
 		e.ask = func(p permission) string {
 			for id, lines := range rest {
-				appendTo(t, e.agent.config.Store, id, lines)
+				appendTo(t, e.agent.Config.Store, id, lines)
 			}
 			rest = nil
 			return script.answer(p)

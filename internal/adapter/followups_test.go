@@ -62,7 +62,7 @@ func TestLinkToWhatTheTurnBeforeMakes(t *testing.T) {
 			made.Store(true)
 			return d.Say("", "made")
 		})))
-		e.agent.opener.Stat = func(string) (os.FileInfo, error) {
+		e.agent.Opener.Stat = func(string) (os.FileInfo, error) {
 			if !made.Load() {
 				return nil, fs.ErrNotExist
 			}

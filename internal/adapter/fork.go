@@ -22,7 +22,7 @@ func (s *Session) Fork(ctx context.Context) (id string, failure *jsonrpc.Error) 
 		return "", failure
 	}
 	err := s.callBounded(ctx, func(ctx context.Context) error {
-		ids, err := s.deps.threads.IDs(ctx, works)
+		ids, err := s.deps.Threads.IDs(ctx, works)
 		if err == nil {
 			s.deps.copyOptions(ctx, ids, id)
 		}
@@ -40,13 +40,13 @@ func (s *Session) ForkEarlier(ctx context.Context, which string) (id string, err
 	a, works, cwd := s.deps, s.droidID, s.cwd
 	var made opening.Copied
 	err = s.callBounded(ctx, func(ctx context.Context) error {
-		ids, err := a.threads.IDs(ctx, works)
+		ids, err := a.Threads.IDs(ctx, works)
 		if err != nil {
 			return err
 		}
 		id, err := earlier(ids, works, which)
 		if err == nil {
-			err = a.opener.Copy(ctx, a.opener.DirectoryOf(ctx, id, cwd), id, &made)
+			err = a.Opener.Copy(ctx, a.Opener.DirectoryOf(ctx, id, cwd), id, &made)
 		}
 		if err == nil {
 			a.copyOptions(ctx, ids, made.ID)

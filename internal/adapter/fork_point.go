@@ -62,13 +62,13 @@ func copyUpTo(ctx context.Context, client *droid.Client, id, title, prompt strin
 	return made.NewSessionID, err
 }
 
-// forkAt has droid copy the session in the turn of a request, whose place ordered leaves: the conversation up to a point, or all of it for nil.
+// ForkAt has droid copy the session in the turn of a request, whose place ordered leaves: the conversation up to a point, or all of it for nil.
 // The error says why there is no copy.
-func (s *Session) forkAt(ctx context.Context, ordered func(), point *protocol.AirFork) (id string, err *jsonrpc.Error) {
-	if err = s.enter(ordered); err != nil {
+func (s *Session) ForkAt(ctx context.Context, ordered func(), point *protocol.AirFork) (id string, err *jsonrpc.Error) {
+	if err = s.Enter(ordered); err != nil {
 		return "", err
 	}
-	defer s.exit(&err)
+	defer s.Exit(&err)
 	if s.prompts.Busy() {
 		return "", acperr.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session")
 	}
@@ -102,9 +102,9 @@ func (s *Session) forkAt(ctx context.Context, ordered func(), point *protocol.Ai
 	return id, nil
 }
 
-// copyStoredAt has a droid of its own copy a stored session up to a point. id is "" for a copy of all of it.
-func (d *Deps) copyStoredAt(ctx context.Context, from, cwd string, point protocol.AirFork) (id string, err *jsonrpc.Error) {
-	client, info, failure := d.opener.LaunchAlone(ctx, d.opener.DirectoryOf(ctx, from, cwd), opening.Open{ID: from, Messages: wholeHistory})
+// CopyStoredAt has a droid of its own copy a stored session up to a point. id is "" for a copy of all of it.
+func (d *Deps) CopyStoredAt(ctx context.Context, from, cwd string, point protocol.AirFork) (id string, err *jsonrpc.Error) {
+	client, info, failure := d.Opener.LaunchAlone(ctx, d.Opener.DirectoryOf(ctx, from, cwd), opening.Open{ID: from, Messages: wholeHistory})
 	if failure != nil {
 		return "", acperr.NotOpened(from, failure)
 	}

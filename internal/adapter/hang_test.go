@@ -185,10 +185,10 @@ func TestInitializeOnADiskThatHangs(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			e := open(t, playing(says("hi")))
 			e.hanging.begin("editorfs.Open")
-			e.agent.config.Files = way
+			e.agent.Config.Files = way
 			began := time.Now()
 			require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true}}}`).Error)
-			require.LessOrEqual(t, time.Since(began), startTime+time.Second)
+			require.LessOrEqual(t, time.Since(began), 6*time.Second)
 			require.True(t, e.hanging.wasReached())
 			e.beginSession()
 			require.Equal(t, "end_turn", e.run("hello"))
@@ -253,7 +253,7 @@ func TestFileThatHangs(t *testing.T) {
 		r.hanging.begin("Overlay")
 		s, err := r.agent.session(r.session)
 		require.Nil(t, err)
-		s.mu.Post(func() { s.endDroid(replaced, "test"); s.fileCalls.End() })
+		s.Lock().Post(func() { s.ReplaceDroid(); s.EndFileCalls() })
 		r.settle()
 		require.True(t, r.hanging.wasReached())
 		r.beginSessionIn(r.dir)
@@ -274,7 +274,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		})
 		time.Sleep(3 * time.Second)
 		d.inside(func(s *Session) {
-			require.Equal(t, []string{"a call to droid is under way, asked for 3s ago", "a call to droid waits for calls to droid before it since 3s"}, s.waits(time.Now()))
+			require.Equal(t, []string{"a call to droid is under way, asked for 3s ago", "a call to droid waits for calls to droid before it since 3s"}, s.State().Waits)
 			end()
 		})
 		require.Equal(t, "end_turn", d.run("/status"))
@@ -283,26 +283,26 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, d.session, d.own))
 		time.Sleep(3 * time.Second)
 		d.inside(func(s *Session) {
-			require.Contains(t, s.waits(time.Now()), "session/load waits for the disk since 3s")
+			require.Contains(t, s.State().Waits, "session/load waits for the disk since 3s")
 		})
 	})
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk(t, fakedroid.WithVersion(fakedroid.V0225))
 		d.beginSessionIn(d.own)
-		d.agent.opener.Stat = func(string) (os.FileInfo, error) {
+		d.agent.Opener.Stat = func(string) (os.FileInfo, error) {
 			time.Sleep(200 * time.Millisecond)
 			return nil, os.ErrNotExist
 		}
 		id := d.linking("file:///somewhere")
 		time.Sleep(300 * time.Millisecond) // it is looked for when the prompt comes, and when it goes to droid
 		d.inside(func(s *Session) {
-			s.mu.Go(func() {
-				if its, err := s.awaitTurn(s.Context, turns.Session); err == nil {
-					s.prompts.FinishChange(its, nil)
+			s.Lock().Go(func() {
+				if its, err := s.AwaitTurn(s.Context, turns.Session); err == nil {
+					s.Prompts().FinishChange(its, nil)
 				}
 			})
 			require.Equal(t, []string{"the prompt waits for a look at the files that it links since 0s", "what was asked waits for its turn since 0s",
-				"changes that are under way or wait for their turn: 1"}, s.waits(time.Now()))
+				"changes that are under way or wait for their turn: 1"}, s.State().Waits)
 		})
 		require.Equal(t, "end_turn", ended(d.await(id)))
 	})

@@ -54,7 +54,7 @@ func storeEditor(t *testing.T) (e *editor, told *bytes.Buffer) {
 	e = open(t, func(int) (*droid.Client, error) {
 		return tappedDroid(func(line []byte) { told.Write(line) }, says("hi")), nil
 	})
-	e.agent.config.Store = store.New(t.TempDir(), nil)
+	e.agent.Config.Store = store.New(t.TempDir(), nil)
 	require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
 	return e, told
 }
@@ -119,7 +119,7 @@ func TestHostileIDsOfDroid(t *testing.T) {
 				require.Equal(t, "end_turn", e.run(command))
 				require.Contains(t, strings.Join(e.updates(), "\n"), "which is not valid")
 				require.NotContains(t, told.String(), "outside")
-				e.inside(func(s *Session) { require.Equal(t, e.session, s.droidID) })
+				e.inside(func(s *Session) { require.Equal(t, e.session, s.State().DroidSessionID) })
 				if command == "/fork" {
 					require.NotNil(t, e.call("session/fork", sessionParamsOf(e.session)).Error)
 				}
@@ -139,7 +139,7 @@ func TestHostileIDsOfDroid(t *testing.T) {
 				return d.Say("", "hi")
 			})))
 			require.Equal(t, "end_turn", e.run("hello"))
-			e.inside(func(s *Session) { require.Equal(t, e.session, s.droidID) })
+			e.inside(func(s *Session) { require.Equal(t, e.session, s.State().DroidSessionID) })
 		})
 	})
 }

@@ -26,7 +26,7 @@ func TestServeEndsWithABlockedOwner(t *testing.T) {
 		require.Nil(t, err)
 		release := make(chan struct{})
 		defer close(release)
-		s.mu.Post(func() { <-release })
+		s.Lock().Post(func() { <-release })
 		began := time.Now()
 		require.NoError(t, e.in.Close())
 		<-e.served
@@ -50,7 +50,7 @@ func TestKillEndsEveryDroid(t *testing.T) {
 		for _, c := range clients {
 			<-c.Exited()
 		}
-		late, err := e.agent.config.Start(droid.Command{Dir: "/w"})
+		late, err := e.agent.Config.Start(droid.Command{Dir: "/w"})
 		require.NoError(t, err)
 		<-late.Exited()
 	})

@@ -11,9 +11,9 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// enter gives a request the session's lock, behind what was asked before, or returns why the session takes nothing any more. ordered, if
+// Enter gives a request the session's lock, behind what was asked before, or returns why the session takes nothing any more. ordered, if
 // not nil, is called once the request has its place. A deferred exit follows, unless there is an error.
-func (s *Session) enter(ordered func()) *jsonrpc.Error {
+func (s *Session) Enter(ordered func()) *jsonrpc.Error {
 	lock := s.mu.Ticket()
 	if ordered != nil {
 		ordered()
@@ -25,8 +25,8 @@ func (s *Session) enter(ordered func()) *jsonrpc.Error {
 	return nil
 }
 
-// exit is deferred by a request that has the lock, and gives that up. A panic of the request is its error.
-func (s *Session) exit(err **jsonrpc.Error) {
+// Exit is deferred by a request that has the lock, and gives that up. A panic of the request is its error.
+func (s *Session) Exit(err **jsonrpc.Error) {
 	if p := recover(); p != nil {
 		*err = acperr.Lost()
 		s.panicked(p)
@@ -65,11 +65,11 @@ func (s *Session) async(f func(ctx context.Context)) { s.mu.Go(func() { s.unlock
 // EndError answers who asks a session that has ended, or is about to.
 func (s *Session) EndError() *jsonrpc.Error { return cmp.Or(s.unfit.Load(), acperr.Ending()) }
 
-// ticket is a request's place among all that name a session.
-type ticket = registry.Ticket[*Session]
+// Ticket is a request's place among all that name a session.
+type Ticket = registry.Ticket[*Session]
 
-// placeError answers a request that the registry does not let act.
-func placeError(err error) *jsonrpc.Error {
+// PlaceError answers a request that the registry does not let act.
+func PlaceError(err error) *jsonrpc.Error {
 	switch {
 	case errors.Is(err, registry.ErrCancelled):
 		return acperr.Cancelled()

@@ -18,10 +18,10 @@ func TestEnterAfterTheEnd(t *testing.T) {
 		s.Stop()
 		synctest.Wait()
 		ordered := 0
-		require.Equal(t, acperr.Ending(), s.enter(func() { ordered++ }))
+		require.Equal(t, acperr.Ending(), s.Enter(func() { ordered++ }))
 		require.Equal(t, 1, ordered)
-		s.unfit.Store(acperr.InvalidRequest("no"))
-		require.Equal(t, acperr.InvalidRequest("no"), s.enter(nil))
-		require.False(t, s.mu.Post(func() {}))
+		s.Refuse(acperr.InvalidRequest("no"))
+		require.Equal(t, acperr.InvalidRequest("no"), s.Enter(nil))
+		require.False(t, s.Lock().Post(func() {}))
 	})
 }

@@ -22,14 +22,14 @@ func (a *Agent) authenticate(c *wire.Call) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, acperr.InvalidParams("%v", err)
 	}
-	result, err := a.accounts.Login(c, a.cfg.Login, method, accounts.Editor{Conn: a.conn, Client: a.client, Announce: a.announce, Log: a.log})
+	result, err := a.Accounts.Login(c, a.cfg.Login, method, accounts.Editor{Conn: a.Conn, Client: a.Client, Announce: a.announce, Log: a.Log})
 	if err != nil {
 		return nil, acperr.Login(method, err)
 	}
-	for _, s := range a.sessions.List() {
-		s.loggedIn()
+	for _, s := range a.Sessions.List() {
+		s.LoggedIn()
 	}
-	a.opener.Spare.Renew()
+	a.Opener.Spare.Renew()
 	if protocol.Fields(result) == nil {
 		return struct{}{}, nil
 	}
@@ -39,7 +39,7 @@ func (a *Agent) authenticate(c *wire.Call) (any, *jsonrpc.Error) {
 // announce shows the user something that belongs to no session, in each session that is
 // open: a title in one line to a client that shows notices, else the text as a message.
 func (a *Agent) announce(title, text string) {
-	for _, s := range a.sessions.List() {
-		s.announce(title, text)
+	for _, s := range a.Sessions.List() {
+		s.Announce(title, text)
 	}
 }

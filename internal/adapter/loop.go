@@ -171,7 +171,7 @@ func (s *Session) end() {
 	s.mu.Settle()
 	for _, lock := range []*store.Lock{&s.storeLock, &s.loading.Lock} {
 		if release := lock.Begin(""); release != nil {
-			s.deps.atEnd("release", files.ReleaseTime, release)
+			s.deps.AtEnd("release", files.ReleaseTime, release)
 		}
 	}
 }

@@ -24,15 +24,15 @@ func beginWith(t *testing.T, option fakedroid.Option, names ...string) *editor {
 		for _, name := range names {
 			servers = append(servers, stream.MCPServer{Name: name})
 		}
-		s.servers.Use(servers)
-		s.servers.ProcessStarted(time.Now(), mcp.Abilities{Takes: true, Version: s.proc.Client().Version()})
+		s.Servers().Use(servers)
+		s.Servers().ProcessStarted(time.Now(), mcp.Abilities{Takes: true, Version: s.Process().Client().Version()})
 	})
 	return e
 }
 
 // hear has droid tell of its servers.
 func (e *editor) hear(list ...stream.MCPServerStatus) {
-	e.inside(func(s *Session) { s.mcpStatus(stream.MCPStatusChanged{Servers: list, Opened: true}) })
+	e.inside(func(s *Session) { s.MCPStatus(stream.MCPStatusChanged{Servers: list, Opened: true}) })
 }
 
 func (e *editor) told() string { return strings.Join(e.updates(), "\n") }

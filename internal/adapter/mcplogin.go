@@ -42,14 +42,14 @@ func (s *Session) LogInToMCP(ctx context.Context, name string) (reply string, er
 	case asked.Reply != "":
 		return asked.Reply, nil
 	case err != nil:
-		return "", failed("The login to "+name+" did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", err)
+		return "", Failed("The login to "+name+" did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", err)
 	}
 	return "You are logged in to the MCP server " + name + " already.", nil
 }
 
 // loginBegan shows the user where to log in.
 func (s *Session) loginBegan(ev stream.MCPAuthRequired) {
-	do := s.servers.LoginBegan(time.Now(), ev, s.deps.client.URLs)
+	do := s.servers.LoginBegan(time.Now(), ev, s.deps.Client.URLs)
 	if do.Show != nil {
 		s.showLogin(do.Show)
 	}
@@ -96,7 +96,7 @@ func (s *Session) cancelAuth(server string) {
 		ctx, cancel := context.WithTimeout(ctx, settingsTime)
 		defer cancel()
 		if err := client.CancelMCPAuth(ctx, server); err != nil {
-			s.deps.log.Debug("cancelling a login", zap.Error(err))
+			s.deps.Log.Debug("cancelling a login", zap.Error(err))
 		}
 	})
 }
@@ -104,7 +104,7 @@ func (s *Session) cancelAuth(server string) {
 // loginEnded says how a login ended.
 func (s *Session) loginEnded(ev stream.MCPAuthCompleted) {
 	if dialog := s.servers.DialogOf(ev.ServerName); dialog != "" {
-		s.deps.notify("elicitation/complete", protocol.ElicitationComplete{ElicitationID: dialog})
+		s.deps.Notify("elicitation/complete", protocol.ElicitationComplete{ElicitationID: dialog})
 	}
 	if text := s.servers.LoginEnded(ev); text != "" {
 		s.update(render.Notice(text))

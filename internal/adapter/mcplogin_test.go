@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
@@ -41,7 +40,7 @@ func (e *editor) count(method string) (n int) {
 }
 
 func (e *editor) auth(ev stream.Event) {
-	e.inside(func(s *Session) { s.applyEvent(quirks.Other{Event: ev}, nil) })
+	e.inside(func(s *Session) { s.ApplyEvent(quirks.Other{Event: ev}) })
 }
 
 // If an editor cannot open addresses although it said so, the user gets the link.
@@ -64,7 +63,7 @@ func TestLoginIsWithdrawn(t *testing.T) {
 		"with the session": func(e *editor) {
 			e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session))
 		},
-		"with the process": func(e *editor) { e.inside(func(s *Session) { s.proc.Client().Kill() }) },
+		"with the process": func(e *editor) { e.inside(func(s *Session) { s.Process().Client().Kill() }) },
 		"at its end":       func(e *editor) { e.auth(stream.MCPAuthCompleted{ServerName: "safe", Outcome: "success"}) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +89,7 @@ func TestLoginKeepsTheProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := beginAs(t, canOpen, playing(says("hi")))
 		e.settle()
-		e.agent.config.ParkAfter = time.Minute
+		e.agent.Config.ParkAfter = time.Minute
 		require.Equal(t, "end_turn", e.run("go"))
 		e.auth(loginAt("https://example.com/login"))
 		time.Sleep(mcp.LoginTime - time.Second)
@@ -105,10 +104,10 @@ func TestLoginBeforeTheEditorKnowsTheSession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := beginAs(t, canOpen, playing(says("hi")))
 		e.settle()
-		e.inside(func(s *Session) { s.out = telling.New(e.agent.conn, s.mu, e.agent.log) })
+		e.inside(func(s *Session) { s.HideFromEditor() })
 		e.auth(loginAt("https://example.com/login"))
 		require.Zero(t, e.count("elicitation/create"))
-		e.inside(func(s *Session) { s.out.Release() })
+		e.inside(func(s *Session) { s.Updates().Release() })
 		require.Equal(t, 1, e.count("elicitation/create"))
 	})
 }

@@ -18,8 +18,8 @@ import (
 
 // A session that droid has just made begins to work here: a new one, a copy, or one for which there is no droid yet.
 
-// openNew has a session begin to work that client has just made as info says, and answers the call that asked for it.
-func (d *Deps) openNew(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted) (any, *jsonrpc.Error) {
+// OpenNew has a session begin to work that client has just made as info says, and answers the call that asked for it.
+func (d *Deps) OpenNew(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted) (any, *jsonrpc.Error) {
 	s := d.takeUp(c.Context, client, info, w, func(s *Session) {
 		s.checkDefaults()
 		s.checkWords()
@@ -27,19 +27,19 @@ func (d *Deps) openNew(c *wire.Call, client *droid.Client, info *stream.SessionI
 	return s.begin(c, s.sessionResult(), w.Notices)
 }
 
-// openCopy has a copy begin to work that client has just opened, and answers the call that asked for it. ids are those of the thread that it is a copy of.
-func (d *Deps) openCopy(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, ids []string) (any, *jsonrpc.Error) {
+// OpenCopy has a copy begin to work that client has just opened, and answers the call that asked for it. ids are those of the thread that it is a copy of.
+func (d *Deps) OpenCopy(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, ids []string) (any, *jsonrpc.Error) {
 	followUp := d.copyOptions(c.Context, ids, info.SessionID)
 	s := d.takeUp(c.Context, client, info, w, func(s *Session) { s.useFollowUp(followUp) })
 	return s.begin(c, s.sessionResult(), w.Notices)
 }
 
-// openWithout opens a session though there is no droid, so that its first prompt can say so: some
+// OpenWithout opens a session though there is no droid, so that its first prompt can say so: some
 // clients show nothing of an error of session/new. A droid that is found later makes the session under
 // the id that it gets here.
-func (d *Deps) openWithout(c *wire.Call, w instructions.Wanted) (any, *jsonrpc.Error) {
+func (d *Deps) OpenWithout(c *wire.Call, w instructions.Wanted) (any, *jsonrpc.Error) {
 	id := uuid.NewString()
-	s := newOf(d, id, id, w.CWD, w.Servers)
+	s := NewSession(d, id, id, w.CWD, w.Servers)
 	s.mu.Lock() // nobody knows it
 	s.useInstructions(w)
 	s.proc.NotMade()
@@ -50,7 +50,7 @@ func (d *Deps) openWithout(c *wire.Call, w instructions.Wanted) (any, *jsonrpc.E
 // takeUp makes the session that a process has just opened. begin follows, and the caller has its lock until then. check is called before
 // the options get their first values.
 func (d *Deps) takeUp(ctx context.Context, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, check func(s *Session)) *Session {
-	s := newOf(d, info.SessionID, info.SessionID, w.CWD, w.Servers)
+	s := NewSession(d, info.SessionID, info.SessionID, w.CWD, w.Servers)
 	s.mu.Lock() // nobody knows it
 	s.useInstructions(w)
 	s.adopt(client)
@@ -64,7 +64,7 @@ func (d *Deps) takeUp(ctx context.Context, client *droid.Client, info *stream.Se
 func (s *Session) begin(c *wire.Call, result protocol.SessionResult, notices []string) (_ any, failure *jsonrpc.Error) {
 	s.out.AddNotices(notices...)
 	result.SessionID = s.out.Session()
-	if err := s.deps.sessions.Begin(s, s.out.Session()); err != nil {
+	if err := s.deps.Sessions.Begin(s, s.out.Session()); err != nil {
 		s.Stop()
 		s.Hurry()
 		s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *Session) begin(c *wire.Call, result protocol.SessionResult, notices []s
 		if errors.Is(err, registry.ErrTaken) {
 			return nil, acperr.Internal("session_taken", "droid calls the new session "+s.out.Session()+", which is open already; try again")
 		}
-		return nil, placeError(err)
+		return nil, PlaceError(err)
 	}
 	defer s.mu.Unlock()
 	failure = acperr.Lost() // where it panics

@@ -52,7 +52,7 @@ func (s *Session) SetOption(ctx context.Context, id, value string) *NotSetError 
 	if err == nil {
 		return nil
 	}
-	return &NotSetError{sentence(plain(err)), tooFree(s.options.Mode(), id, value, err)}
+	return &NotSetError{sentence(Plain(err)), tooFree(s.options.Mode(), id, value, err)}
 }
 
 // Option is an option with its values, nil for one that this droid or client does not have. known is false while no droid runs.
@@ -166,7 +166,7 @@ func (s *Session) setAutoCompaction(ctx context.Context, on bool) *jsonrpc.Error
 // The editor believes it from then on.
 func (s *Session) sessionResult() protocol.SessionResult {
 	s.out.Told(s.options.Updates()...)
-	return protocol.SessionResult{Modes: s.deps.client.Modes(s.options.Modes()), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
+	return protocol.SessionResult{Modes: s.deps.Client.Modes(s.options.Modes()), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
 }
 
 // checkDefaults notes for the user which defaults droid did not take, and which models the project asks for. A droid that
@@ -176,7 +176,7 @@ func (s *Session) checkDefaults() {
 	if s.proc.Client() == nil {
 		return
 	}
-	notices, again := s.options.Untaken(s.deps.config.Defaults, !s.proc.Has(stream.TakesAutonomyMode))
+	notices, again := s.options.Untaken(s.deps.Config.Defaults, !s.proc.Has(stream.TakesAutonomyMode))
 	s.out.AddNotices(append(notices, s.options.Wanted(s.proc.Client().ProjectModels())...)...)
 	if again == "" {
 		return
@@ -197,13 +197,13 @@ func (s *Session) checkDefaults() {
 	})
 }
 
-// changeOption sets an option in its turn, and answers the request for that with what all options are then. The request succeeds when droid reports
+// ChangeOption sets an option in its turn, and answers the request for that with what all options are then. The request succeeds when droid reports
 // the value asked for. While it waits for its turn, $/cancel_request takes it back.
-func (s *Session) changeOption(c *wire.Call, ordered func(), id, value string) (result any, err *jsonrpc.Error) {
-	if err = s.enter(ordered); err != nil {
+func (s *Session) ChangeOption(c *wire.Call, ordered func(), id, value string) (result any, err *jsonrpc.Error) {
+	if err = s.Enter(ordered); err != nil {
 		return nil, err
 	}
-	defer s.exit(&err)
+	defer s.Exit(&err)
 	change, err := s.awaitTurn(c.Context, scopeOf(s, id, value))
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (s *Session) changeOption(c *wire.Call, ordered func(), id, value string) (
 		s.out.Told(list)
 		result = protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
 	}
-	s.deps.respond(c, result, err)
+	s.deps.Respond(c, result, err)
 	s.mu.Yield() // to what was sent until now: it was meant for what was asked
 	s.prompts.FinishChange(change, why)
 	return result, err

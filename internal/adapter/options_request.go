@@ -32,9 +32,9 @@ func (a *Agent) sessionOptions(c *wire.Call) (any, *jsonrpc.Error) {
 	case err != nil:
 		return nil, err
 	case s != nil:
-		return s.optionsNow(place.Release)
+		return s.ListOptions(place.Release)
 	}
-	stored, failure := a.opener.StoredSettings(c.Context, ids[len(ids)-1])
+	stored, failure := a.Opener.StoredSettings(c.Context, ids[len(ids)-1])
 	if failure != nil {
 		return nil, acperr.UnknownSession(p.SessionID)
 	}
@@ -47,16 +47,16 @@ func (a *Agent) newOptions(c *wire.Call, p instructions.Params, stored *stream.S
 	if err != nil {
 		return nil, err
 	}
-	preview, failure := a.opener.Preview(c.Context, w.CWD)
+	preview, failure := a.Opener.Preview(c.Context, w.CWD)
 	if failure != nil {
 		return nil, acperr.NotOpened("", failure)
 	}
 	if stored != nil {
 		preview.Settings = preview.Settings.Merge(*stored)
 	}
-	state := a.newOptionState()
+	state := a.NewOptionState()
 	state.Offered(preview.Models)
 	state.SetLoggedOut(preview.LoggedOut)
 	state.Reported(preview.Settings)
-	return a.optionsResult(&state), nil
+	return a.OptionsResult(&state), nil
 }

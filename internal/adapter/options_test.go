@@ -53,7 +53,7 @@ func (e *editor) set(id, value string) wireMessage {
 
 // current is the value of an option as droid has it.
 func (e *editor) current() (s stream.Settings) {
-	e.inside(func(session *Session) { s = session.options.Settings() })
+	e.inside(func(session *Session) { s = session.OptionState().Settings() })
 	return s
 }
 
@@ -62,9 +62,9 @@ func TestDefaults(t *testing.T) {
 		t.Run(string(v), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := connect(t, playing(says("hi"), fakedroid.WithVersion(v)))
-				e.agent.config.Defaults = options.Defaults{Mode: stream.ModeAutoLow, Model: "fake-thinker", Effort: "high", FollowUp: options.Steer}
+				e.agent.Config.Defaults = options.Defaults{Mode: stream.ModeAutoLow, Model: "fake-thinker", Effort: "high", FollowUp: options.Steer}
 				if v == fakedroid.Unversioned {
-					e.agent.config.Defaults.Effort = "" // the seeds tell no way
+					e.agent.Config.Defaults.Effort = "" // the seeds tell no way
 				}
 				answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
 				options := optionsOf(t, answer.Result)
@@ -84,7 +84,7 @@ func TestDefaults(t *testing.T) {
 func TestIgnoredDefaultIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := connect(t, playing(says("hi")))
-		e.agent.config.Defaults = options.Defaults{Model: "no-such-model", Effort: "max"}
+		e.agent.Config.Defaults = options.Defaults{Model: "no-such-model", Effort: "max"}
 		e.beginSession()
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Equal(t, "end_turn", e.run("again"))
@@ -205,10 +205,10 @@ func TestOptionsBehindTheResponse(t *testing.T) {
 		e.posts(func(*Session) { <-answered })
 		time.Sleep(time.Second) // the answer of droid lies in the mail
 		e.posts(func(s *Session) {
-			settings := s.options.Settings()
+			settings := s.OptionState().Settings()
 			spec := "spec"
 			settings.AutonomyMode, settings.InteractionMode = &spec, &spec
-			s.translate(quirks.SettingsChanged{Settings: settings}, nil)
+			s.Show(quirks.SettingsChanged{Settings: settings})
 		})
 		close(answered)
 		synctest.Wait()

@@ -23,11 +23,11 @@ func forgetful(t *testing.T, v fakedroid.Option, refuse *string) *editor {
 	require.Nil(t, e.set("mode", "auto-high").Error)
 	require.Equal(t, "end_turn", e.run("one"))
 	e.inside(func(s *Session) {
-		settings := s.options.Settings()
+		settings := s.OptionState().Settings()
 		normal := "normal"
 		settings.AutonomyMode, settings.AutonomyLevel = &normal, nil
-		s.options.Reported(settings)
-		s.endDroid(replaced, "test")
+		s.OptionState().Reported(settings)
+		s.ReplaceDroid()
 	})
 	return e
 }

@@ -107,7 +107,7 @@ func TestPromptBehindAModeThatFails(t *testing.T) {
 						require.Contains(t, ended(e.await(id)), `-32603 The prompt was not sent, because the mode did not become "Auto (Off)"`)
 					}
 					require.Equal(t, "end_turn", e.run("I know it is auto-high"))
-					e.inside(func(s *Session) { require.Zero(t, s.prompts.Changing()) })
+					e.inside(func(s *Session) { require.Zero(t, s.Prompts().Changing()) })
 					free := change("auto-high")
 					require.Equal(t, "end_turn", e.run("nothing is lost"))
 					e.await(free)
@@ -141,7 +141,7 @@ func TestChangeBehindAPromptThatWaits(t *testing.T) {
 			return tappedDroid(told.add, says("hi"), v, fakedroid.WithSessions(sessions)), nil
 		})
 		require.Equal(t, "end_turn", e.run("one"))
-		e.inside(func(s *Session) { s.endDroid(replaced, "test") })
+		e.inside(func(s *Session) { s.ReplaceDroid() })
 		told.forget()
 		prompt := e.prompt("hello")
 		mode, spec := e.request("session/set_mode", e.inSession(`,"modeId":"auto-high"`)), e.request("session/set_mode", e.inSession(`,"modeId":"spec"`))
@@ -185,11 +185,11 @@ func TestCancelledBeforeItsTurn(t *testing.T) {
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
 		e.inside(func(s *Session) {
-			s.mu.Go(func() {
-				_, err := s.awaitTurn(cancelled, turns.Session)
+			s.Lock().Go(func() {
+				_, err := s.AwaitTurn(cancelled, turns.Session)
 				require.Equal(t, acperr.Cancelled(), err)
 			})
-			require.Zero(t, s.prompts.Changing())
+			require.Zero(t, s.Prompts().Changing())
 		})
 		require.Nil(t, e.set("mode", "spec").Error)
 	})
@@ -200,11 +200,11 @@ func TestPanicInAChange(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(says("hi"), v, fakedroid.WithSessions(new(fakedroid.Sessions))))
 		e.inside(func(s *Session) {
-			s.mu.Go(func() { _, _ = s.awaitTurn(s.Context, turns.Session) })
+			s.Lock().Go(func() { _, _ = s.AwaitTurn(s.Context, turns.Session) })
 		})
 		behind := e.prompt("behind it")
 		e.settle()
-		e.inside(func(s *Session) { s.mu.Post(func() { panic("test") }) })
+		e.inside(func(s *Session) { s.Lock().Post(func() { panic("test") }) })
 		require.Contains(t, ended(e.await(behind)), "-32603")
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Nil(t, e.set("mode", "spec").Error)
@@ -219,11 +219,11 @@ func TestWhatStandsBehindACommand(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("one"))
 		time.Sleep(time.Minute)
 		var its *turns.Change
-		e.inside(func(s *Session) { its = s.prompts.Change(turns.Session) })
+		e.inside(func(s *Session) { its = s.Prompts().Change(turns.Session) })
 		e.request("_session/steering", e.inSession(`,"prompt":[{"type":"text","text":"/model"}]`)) // it has no response whose end would wake the session
 		last := e.prompt("hello")
 		e.settle()
-		e.inside(func(s *Session) { s.prompts.FinishChange(its, nil) })
+		e.inside(func(s *Session) { s.Prompts().FinishChange(its, nil) })
 		_, ok := e.answered(last)
 		require.True(t, ok)
 	})

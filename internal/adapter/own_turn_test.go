@@ -126,7 +126,7 @@ func TestOwnTurnComesBehindTheResponse(t *testing.T) {
 func TestTurnThatDroidBeginsKeepsTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := connect(t, playing(reporting(messageOf(fakedroid.Prompt{Text: "The subagent has ended."})), fakedroid.WithPace(5*time.Second)))
-		e.agent.config.ParkAfter = 10 * time.Second
+		e.agent.Config.ParkAfter = 10 * time.Second
 		e.beginSession()
 		require.Equal(t, "end_turn", e.run("one"))
 		time.Sleep(15 * time.Second)
@@ -166,7 +166,7 @@ func TestLoadThatReplacesAnAskingDroid(t *testing.T) {
 			}
 			return fakeDroid(reportsAndAsks, sessions), nil
 		})
-		e.agent.config.ParkAfter = time.Minute
+		e.agent.Config.ParkAfter = time.Minute
 		e.beginSession()
 		e.ask = nil
 		require.Equal(t, "end_turn", e.run("go"))
@@ -224,15 +224,15 @@ func TestQuestionWaitsForAPrompt(t *testing.T) {
 		"a cancel": func(e *editor) {
 			e.cancel()
 			time.Sleep(time.Second)
-			e.inside(func(s *Session) { require.False(t, s.questions.IsOpen()) })
+			e.inside(func(s *Session) { require.False(t, s.Questions().IsOpen()) })
 			require.NotContains(t, strings.Join(e.updates(), "\n"), "notice")
 			require.Equal(t, "end_turn", e.run("more"))
 			require.NotContains(t, e.updates(), "ask")
 		},
 		"droid's end": func(e *editor) {
-			e.inside(func(s *Session) { s.endDroid(killed, "test") })
+			e.inside(func(s *Session) { s.KillDroid() })
 			time.Sleep(time.Second)
-			e.inside(func(s *Session) { require.False(t, s.questions.IsOpen()) })
+			e.inside(func(s *Session) { require.False(t, s.Questions().IsOpen()) })
 			require.NotContains(t, e.updates(), "ask")
 			require.NotContains(t, strings.Join(e.updates(), "\n"), "notice", "what explains the choices belongs to a question that nobody is asked")
 		},
@@ -244,7 +244,7 @@ func TestQuestionWaitsForAPrompt(t *testing.T) {
 					e.ask = nil
 					require.Equal(t, "end_turn", e.run("go"))
 					time.Sleep(time.Minute)
-					e.inside(func(s *Session) { require.True(t, s.questions.IsOpen()) })
+					e.inside(func(s *Session) { require.True(t, s.Questions().IsOpen()) })
 					require.NotContains(t, e.updates(), "ask")
 					require.NotContains(t, strings.Join(e.updates(), "\n"), "three files.")
 					next(e)
@@ -335,9 +335,9 @@ func TestLoginLeavesAnOwnTurn(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		e.inside(func(s *Session) {
-			require.True(t, s.proc.Working())
-			s.deps.accounts.Started(s.proc.Client(), -2) // from before a login
-			s.renewIdle()
+			require.True(t, s.Process().Working())
+			e.agent.Accounts.Started(s.Process().Client(), -2) // from before a login
+			s.RenewIdle()
 		})
 		time.Sleep(time.Minute)
 		require.Contains(t, strings.Join(e.updates(), ""), "The subagent found three files.")

@@ -148,7 +148,7 @@ func (p *pairTest) try(first, second asked, parked bool) {
 	require.Nil(p.t, p.set("follow_up", "queue").Error)
 	require.Nil(p.t, p.set("mode", "normal").Error) // a stricter mode than the one that holds passes prompts
 	if parked {
-		p.inside(func(s *Session) { s.endDroid(replaced, "test") })
+		p.inside(func(s *Session) { s.ReplaceDroid() })
 	}
 	p.settle()
 	p.told.forget()

@@ -46,7 +46,7 @@ func twoSessions(t *testing.T, start starter) (e *editor, other, running string)
 func (e *editor) posts(f func(s *Session)) {
 	s, err := e.agent.session(e.session)
 	require.Nil(e.t, err)
-	require.True(e.t, s.mu.Post(func() { f(s) }))
+	require.True(e.t, s.Lock().Post(func() { f(s) }))
 	synctest.Wait()
 }
 
@@ -55,29 +55,29 @@ func (e *editor) posts(f func(s *Session)) {
 func TestPanicWithoutTheLockEndsOneTurn(t *testing.T) {
 	for name, act := range map[string]func(s *Session){
 		"with the lock":    func(*Session) { panic("test") },
-		"without the lock": func(s *Session) { s.async(func(context.Context) { panic("test") }) },
+		"without the lock": func(s *Session) { s.Async(func(context.Context) { panic("test") }) },
 		"in a call to droid": func(s *Session) {
-			s.mu.Go(func() {
-				release, _ := s.lockRPC(s.Context)
+			s.Lock().Go(func() {
+				release, _ := s.LockRPC(s.Context)
 				defer release()
-				s.unlocked(s.Context, func(context.Context) { panic("test") })
+				s.Unlocked(func(context.Context) { panic("test") })
 			})
 			calling(s, func(release func()) { release() })
 		},
 		"at the end of a prompt": func(s *Session) {
-			s.mu.Go(func() {
-				if s.waitFor(s.Context, "a test", needQuiet) == nil {
+			s.Lock().Go(func() {
+				if s.AwaitQuiet(s.Context) == nil {
 					panic("test")
 				}
 			})
-			s.prompts.FailRunning(acperr.Internal("x", "y"))
+			s.Prompts().FailRunning(acperr.Internal("x", "y"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				e, other, running := twoSessions(t, asking())
 				var client *droid.Client
-				e.inside(func(s *Session) { client = s.proc.Client() })
+				e.inside(func(s *Session) { client = s.Process().Client() })
 				e.posts(act)
 				m := e.await(running)
 				require.NotNil(t, m.Error)
@@ -111,12 +111,12 @@ func TestPanicLeavesNoRequestWithoutAnswer(t *testing.T) {
 				gate := make(chan struct{})
 				s, err := e.agent.session(e.session)
 				require.Nil(t, err)
-				machine := s.prompts.Machine
-				s.mu.Post(func() { <-gate; s.prompts.Machine = nil }) // the session is busy while the request comes, which panics then
+				machine := s.Prompts().Machine
+				s.Lock().Post(func() { <-gate; s.Prompts().Machine = nil }) // the session is busy while the request comes, which panics then
 				synctest.Wait()
 				id := e.request(method[0], fmt.Sprintf(method[1], e.session))
 				synctest.Wait()
-				s.mu.Post(func() { s.prompts.Machine = machine })
+				s.Lock().Post(func() { s.Prompts().Machine = machine })
 				close(gate)
 				m := e.await(id)
 				if name != "close" { // which then has nothing to wait for
@@ -139,7 +139,7 @@ func TestPanicWhileDroidStarts(t *testing.T) {
 			}
 			return start(n)
 		})
-		e.inside(func(s *Session) { s.proc.Client().Kill() })
+		e.inside(func(s *Session) { s.Process().Client().Kill() })
 		synctest.Wait()
 		require.Contains(t, e.run("one"), "droid-acp failed")
 		require.Equal(t, "end_turn", e.run("two"))
@@ -165,10 +165,10 @@ func TestPanicWhileAnInterruptRuns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e, _, running := twoSessions(t, asking())
 		e.posts(func(s *Session) {
-			s.prompts.Cancel(time.Now()) // whose interrupt panics
-			s.mu.Go(func() {
-				defer func() { s.prompts.InterruptDone() }()
-				s.unlocked(s.Context, func(context.Context) { panic("test") })
+			s.Prompts().Cancel(time.Now()) // whose interrupt panics
+			s.Lock().Go(func() {
+				defer func() { s.Prompts().InterruptDone() }()
+				s.Unlocked(func(context.Context) { panic("test") })
 			})
 		})
 		require.Equal(t, "cancelled", ended(e.await(running)))
@@ -183,9 +183,9 @@ func (noSteps) Next() (step render.Step, more bool) { return step, false }
 
 // stayOpen has a question be open that nobody answers, and that panics when it is taken back.
 func stayOpen(s *Session) {
-	s.mu.Go(func() {
-		s.questions.Open("before", nil)
-		s.questions.Open("x", nil).Run(s.Context, s.out, noSteps{})
+	s.Lock().Go(func() {
+		s.Questions().Open("before", nil)
+		s.Questions().Open("x", nil).Run(s.Context, s.Updates(), noSteps{})
 		panic("test")
 	})
 }
@@ -257,8 +257,8 @@ func TestPanicFailsWhatWasMeantForAMode(t *testing.T) {
 
 // calling has a goroutine hold the calls to droid.
 func calling(s *Session, f func(release func())) {
-	s.mu.Go(func() {
-		if release, err := s.lockRPC(s.Context); err == nil {
+	s.Lock().Go(func() {
+		if release, err := s.LockRPC(s.Context); err == nil {
 			f(release)
 		}
 	})

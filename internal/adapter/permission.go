@@ -70,7 +70,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 
 // awaitHearing returns when the client shows what it is asked. The outcome is what has become of the question.
 func (s *Session) awaitHearing(ctx context.Context, q *telling.Question) (was telling.Outcome) {
-	if s.deps.client.UpdatesInPromptsOnly() {
+	if s.deps.Client.UpdatesInPromptsOnly() {
 		was = q.Await(ctx, s.out, s.prompts.Busy)
 	}
 	return was
@@ -123,7 +123,7 @@ func (r *permissionRequest) moved(ctx context.Context) string {
 		return ""
 	}
 	real := make(map[string]string)
-	r.s.unlocked(ctx, func(ctx context.Context) { real = r.s.deps.texts.Resolve(ctx, requested) })
+	r.s.unlocked(ctx, func(ctx context.Context) { real = r.s.deps.Texts.Resolve(ctx, requested) })
 	for _, path := range requested {
 		if real[path] != r.files[path].Real {
 			return render.TargetMoved(path, r.files[path].Real, real[path])

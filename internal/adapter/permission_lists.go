@@ -35,7 +35,7 @@ func (s *Session) Rules(ctx context.Context) (known []rules.Rule, unread, err er
 		unread error
 	}
 	err = s.callBounded(ctx, func(ctx context.Context) error {
-		got, err := files.CallBounded(ctx, s.deps.calls, "Rules.Read", cwd, func(cwd string) (got read, _ error) {
+		got, err := files.CallBounded(ctx, s.deps.Calls, "Rules.Read", cwd, func(cwd string) (got read, _ error) {
 			got.known, got.unread = rules.Read(files.RealPath(cwd), files.RealPath(home), os.Getenv(droid.EnvSettings))
 			return got, nil
 		})
@@ -76,8 +76,8 @@ func (s *Session) CheckRules(ctx context.Context, command string) (check droid.R
 // Mode is the mode of the session.
 func (s *Session) Mode() stream.Mode { return s.options.Mode() }
 
-// means reports whether a text names a rule as the list shows it.
-func means(text string, k rules.Rule) bool {
+// NamesRule reports whether a text names a rule as the list shows it.
+func NamesRule(text string, k rules.Rule) bool {
 	return strings.TrimSpace(visible.Line(text)) == strings.TrimSpace(visible.Line(k.Text))
 }
 
@@ -87,11 +87,11 @@ func (s *Session) TakeBackRules(ctx context.Context, text string, mine []rules.R
 	for range rulesTries {
 		for _, k := range mine {
 			err := s.callBounded(ctx, func(ctx context.Context) error {
-				_, err := files.CallBounded(ctx, s.deps.calls, "Rules.TakeBack", k.File, files.NoResult(func() error { return rules.TakeBack(files.Locks{}, k) }))
+				_, err := files.CallBounded(ctx, s.deps.Calls, "Rules.TakeBack", k.File, files.NoResult(func() error { return rules.TakeBack(files.Locks{}, k) }))
 				return err
 			})
 			if err != nil {
-				return nil, failed("It was not taken back", err)
+				return nil, Failed("It was not taken back", err)
 			}
 		}
 		s.unlocked(ctx, func(ctx context.Context) {
@@ -102,9 +102,9 @@ func (s *Session) TakeBackRules(ctx context.Context, text string, mine []rules.R
 		})
 		now, _, err := s.Rules(ctx)
 		if err != nil {
-			return nil, failed("It was taken back. Whether droid has written it again is not known", err)
+			return nil, Failed("It was taken back. Whether droid has written it again is not known", err)
 		}
-		mine = slices.DeleteFunc(now, func(k rules.Rule) bool { return !means(text, k) || !k.TakenBack() })
+		mine = slices.DeleteFunc(now, func(k rules.Rule) bool { return !NamesRule(text, k) || !k.TakenBack() })
 		if len(mine) == 0 {
 			if ctx.Err() == nil {
 				s.endDroid(replaced, "it goes by a list of commands that was changed")

@@ -95,11 +95,11 @@ func TestPathThatCannotBeResolved(t *testing.T) {
 				require.NoError(t, os.WriteFile(path, []byte("one\n"), 0o600))
 				e, saw := editing(t, project, fakedroid.WithVersion(fakedroid.V0225), editOf(path, "one", "two"))
 				hang := make(chan struct{})
-				resolve := e.agent.texts.resolve
-				e.agent.texts.resolve = func(path string) (string, error) {
+				var resolve func(string) (string, error)
+				resolve = e.agent.Texts.ResolveBy(func(path string) (string, error) {
 					<-hang
 					return resolve(path)
-				}
+				})
 				var asked protocol.ToolCall
 				e.ask = func(p permission) string {
 					asked = p.ToolCall

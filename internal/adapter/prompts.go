@@ -69,11 +69,11 @@ func (p *userPrompt) kind() turns.Kind {
 }
 
 // submit has the session take a prompt of a request.
-func (p *userPrompt) submit(place *ticket) (err *jsonrpc.Error) {
-	if err = p.s.enter(place.Release); err != nil {
+func (p *userPrompt) submit(place *Ticket) (err *jsonrpc.Error) {
+	if err = p.s.Enter(place.Release); err != nil {
 		return err
 	}
-	defer p.s.exit(&err)
+	defer p.s.Exit(&err)
 	p.accept()
 	p.s.cancelIfLate(place)
 	return nil
@@ -92,7 +92,7 @@ func (p *userPrompt) answer(stop acp.StopReason, err *jsonrpc.Error) {
 			s.update(render.Message("The turn failed: " + err.Message))
 		}
 	case err == nil:
-	case !s.deps.client.MisreadsPromptErrors:
+	case !s.deps.Client.MisreadsPromptErrors:
 		s.update(s.show.BeforeError()...)
 	case err.Code != acperr.CodeCancelled:
 		s.notify(strings.ReplaceAll(acperr.Text(err), "\n", "  \n")) // which Markdown shows as lines
@@ -113,7 +113,7 @@ func (p *userPrompt) respond(result any, err *jsonrpc.Error) {
 	p.responded, p.result, p.err = true, result, err
 	defer close(p.ended) // also where this panics
 	if p.call != nil {
-		p.s.deps.respond(p.call, result, err)
+		p.s.deps.Respond(p.call, result, err)
 	}
 }
 
@@ -152,7 +152,7 @@ func (p *userPrompt) accept() {
 	p.id = s.prompts.Add(p)
 	asked, blocks := s.questions.IsOpen(), s.questions.Block()
 	s.prompts.Accept(p.id, p.kind())
-	if !s.deps.client.UpdatesInPromptsOnly() && (asked && s.prompts.InLine(p.id) || blocks && p.command == nil) { // to such a client it comes only now
+	if !s.deps.Client.UpdatesInPromptsOnly() && (asked && s.prompts.InLine(p.id) || blocks && p.command == nil) { // to such a client it comes only now
 		s.notify("Your message waits for your answer above.")
 	}
 }
@@ -166,7 +166,7 @@ func (d *Deps) missing(ctx context.Context, content prompt.Prompt) map[string]bo
 	defer cancel()
 	missing := make(map[string]bool)
 	for _, path := range content.Links() {
-		_, err := files.CallBounded(ctx, d.calls, "stat of a link", path, d.opener.Stat)
+		_, err := files.CallBounded(ctx, d.Calls, "stat of a link", path, d.Opener.Stat)
 		missing[path] = err != nil && !errors.Is(err, files.ErrHangs)
 	}
 	return missing
@@ -219,18 +219,18 @@ func (p *userPrompt) refusedProgram() *jsonrpc.Error {
 }
 
 // cancelIfLate does the cancel that came while a prompt was on its way to the session.
-func (s *Session) cancelIfLate(p *ticket) {
+func (s *Session) cancelIfLate(p *Ticket) {
 	if p.WasCancelled() {
 		s.cancelPrompts()
 	}
 }
 
-// cancel cancels the running prompt and all waiting ones. It does not wait. A session that has ended has nothing to cancel.
-func (s *Session) cancel() { s.mu.Post(s.cancelPrompts) }
+// Cancel cancels the running prompt and all waiting ones. It does not wait. A session that has ended has nothing to cancel.
+func (s *Session) Cancel() { s.mu.Post(s.cancelPrompts) }
 
-// prompt takes a prompt in the place of its request, and returns its response, which has left by then. blocks are what the editor sent under
+// Prompt takes a prompt in the place of its request, and returns its response, which has left by then. blocks are what the editor sent under
 // the id session. schema, if not nil, is the form that the answer must have. The request's context cancels the prompt.
-func (s *Session) prompt(c *wire.Call, place *ticket, session string, blocks, schema json.RawMessage) (any, *jsonrpc.Error) {
+func (s *Session) Prompt(c *wire.Call, place *Ticket, session string, blocks, schema json.RawMessage) (any, *jsonrpc.Error) {
 	p, err := s.readPrompt(c.Context, session, blocks)
 	if err != nil {
 		return nil, err
@@ -256,7 +256,7 @@ func (s *Session) readPrompt(ctx context.Context, session string, blocks json.Ra
 		return nil, acperr.InvalidParams("%v", err)
 	}
 	p := &userPrompt{s: s, ended: make(chan struct{}), giveUp: func() {}, session: session, content: content, missing: s.deps.missing(ctx, content)}
-	if s.deps.client.ResendsStoppedPrompt {
+	if s.deps.Client.ResendsStoppedPrompt {
 		p.marks = content.Marks()
 	}
 	return p, nil

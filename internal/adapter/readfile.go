@@ -29,20 +29,23 @@ const (
 	resolving files.CallName = "where a path leads"
 )
 
-// fileReader reads files beside those who want them, within bounds of time and number.
-type fileReader struct {
+// FileReader reads files beside those who want them, within bounds of time and number.
+type FileReader struct {
 	readText func(path string) render.File     // may hang
 	resolve  func(path string) (string, error) // may hang
 	readings *files.CallLimiter
 }
 
+// NewFileReader makes a fileReader of the disk.
+func NewFileReader() *FileReader { return newFileReader(readText) }
+
 // newFileReader makes a fileReader that reads each file by readText, which may hang.
-func newFileReader(readText func(path string) render.File) *fileReader {
-	return &fileReader{readText: readText, resolve: files.Resolve, readings: files.NewCallLimiter(maxReadings, 2*shownFilesTime)} // Read ends them sooner
+func newFileReader(readText func(path string) render.File) *FileReader {
+	return &FileReader{readText: readText, resolve: files.Resolve, readings: files.NewCallLimiter(maxReadings, 2*shownFilesTime)} // Read ends them sooner
 }
 
 // Read returns the texts of files as far as they could be read within half a second.
-func (f *fileReader) Read(ctx context.Context, paths []string) render.Files {
+func (f *FileReader) Read(ctx context.Context, paths []string) render.Files {
 	ctx, cancel := context.WithTimeout(ctx, shownFilesTime)
 	defer cancel()
 	texts, size := make(render.Files), 0
@@ -63,7 +66,7 @@ func (f *fileReader) Read(ctx context.Context, paths []string) render.Files {
 }
 
 // ReadResolved is Read that also resolves paths, as far as that could be done within another half second.
-func (f *fileReader) ReadResolved(ctx context.Context, texts, requested []string) render.Files {
+func (f *FileReader) ReadResolved(ctx context.Context, texts, requested []string) render.Files {
 	read := f.Read(ctx, texts)
 	for path, real := range f.Resolve(ctx, requested) {
 		file := read[path]
@@ -74,7 +77,7 @@ func (f *fileReader) ReadResolved(ctx context.Context, texts, requested []string
 }
 
 // Resolve returns the real paths of those that could be resolved within half a second.
-func (f *fileReader) Resolve(ctx context.Context, paths []string) map[string]string {
+func (f *FileReader) Resolve(ctx context.Context, paths []string) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, shownFilesTime)
 	defer cancel()
 	real := make(map[string]string)

@@ -43,17 +43,17 @@ func idOf(c *wire.Call) (string, *jsonrpc.Error) {
 }
 
 // arrive gives a call its place behind all that came before, and lets the next line come.
-func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *ticket {
+func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *Ticket {
 	defer c.Async()
-	return a.sessions.Arrive(id, c.Method, kind)
+	return a.Sessions.Arrive(id, c.Method, kind)
 }
 
 // turnOf waits for the turn of a place, which Acted ends.
-func turnOf(ctx context.Context, p *ticket) *jsonrpc.Error { return placeError(p.Lock(ctx)) }
+func turnOf(ctx context.Context, p *Ticket) *jsonrpc.Error { return PlaceError(p.Lock(ctx)) }
 
 // reach finds the session that a call names when its turn has come. The caller leaves the
 // place when the call has taken effect.
-func (a *Agent) reach(c *wire.Call) (*Session, *ticket, *jsonrpc.Error) {
+func (a *Agent) reach(c *wire.Call) (*Session, *Ticket, *jsonrpc.Error) {
 	id, err := idOf(c)
 	if err != nil {
 		return nil, nil, err
@@ -78,12 +78,12 @@ func (a *Agent) reach(c *wire.Call) (*Session, *ticket, *jsonrpc.Error) {
 
 // threadAt finds the ids of the thread that a request is about, the oldest first, when its
 // turn has come.
-func (a *Agent) threadAt(ctx context.Context, p *ticket) ([]string, *jsonrpc.Error) {
+func (a *Agent) threadAt(ctx context.Context, p *Ticket) ([]string, *jsonrpc.Error) {
 	if err := turnOf(ctx, p); err != nil {
 		return nil, err
 	}
 	p.Unlock()
-	ids, err := a.threads.IDs(ctx, p.ID())
+	ids, err := a.Threads.IDs(ctx, p.ID())
 	if err != nil {
 		return nil, acperr.NotDone(acperr.Opening, err)
 	}
@@ -93,7 +93,7 @@ func (a *Agent) threadAt(ctx context.Context, p *ticket) ([]string, *jsonrpc.Err
 
 // openOf finds the open session of a thread, by whichever id, when the request's turn has
 // come. If there is none, the request keeps the thread's files until it leaves its place.
-func (a *Agent) openOf(ctx context.Context, p *ticket) (s *Session, ids []string, err *jsonrpc.Error) {
+func (a *Agent) openOf(ctx context.Context, p *Ticket) (s *Session, ids []string, err *jsonrpc.Error) {
 	if ids, err = a.threadAt(ctx, p); err != nil {
 		return nil, nil, err
 	}
@@ -111,7 +111,7 @@ func (a *Agent) openOf(ctx context.Context, p *ticket) (s *Session, ids []string
 // takeThread finds the open session of the thread that the params name, by whichever
 // id, or makes one that works on the thread's newest session. It returns the thread's
 // ids, too.
-func (a *Agent) takeThread(ctx context.Context, at *ticket, w instructions.Wanted) (s *Session, known bool, ids []string, err *jsonrpc.Error) {
+func (a *Agent) takeThread(ctx context.Context, at *Ticket, w instructions.Wanted) (s *Session, known bool, ids []string, err *jsonrpc.Error) {
 	if ids, err = a.threadAt(ctx, at); err != nil {
 		return nil, false, nil, err
 	}
@@ -126,13 +126,13 @@ func (a *Agent) takeThread(ctx context.Context, at *ticket, w instructions.Wante
 }
 
 // findOrBegin is takeThread in its turn.
-func (a *Agent) findOrBegin(at *ticket, ids []string, newest string, w instructions.Wanted) (s *Session, known bool) {
+func (a *Agent) findOrBegin(at *Ticket, ids []string, newest string, w instructions.Wanted) (s *Session, known bool) {
 	defer at.Unlock()
 	if s, known = at.Find(ids); known {
 		at.Claim(s, ids) // another session may have one, which then stays apart
 		return s, true
 	}
-	s = newOf(&a.Deps, w.SessionID, newest, w.CWD, w.Servers)
+	s = NewSession(&a.Deps, w.SessionID, newest, w.CWD, w.Servers)
 	at.Begin(s, ids)
 	return s, false
 }

@@ -21,7 +21,7 @@ import (
 // reload is one session/load or session/resume. Prompts and other loads wait for it, so that the history comes in one
 // piece.
 type reload struct {
-	loadRequest
+	LoadRequest
 	s *Session
 
 	call   *wire.Call    // its context ends when it is cancelled
@@ -42,13 +42,13 @@ type reload struct {
 	kept  bool          // it was cancelled, and the session stays, as others wait for it; set before it is answered
 }
 
-// loadRequest is what a request to load a session asks for.
-type loadRequest struct {
+// LoadRequest is what a request to load a session asks for.
+type LoadRequest struct {
 	instructions.Wanted
-	target   string   // where the symbolic links of its directory lead
-	ids      []string // of the thread, the newest last
-	replay   bool     // the editor is shown the history
-	followUp string   // the value of options.FollowUp for a session that was not open, "" for none
+	Target   string   // where the symbolic links of its directory lead
+	IDs      []string // of the thread, the newest last
+	Replay   bool     // the editor is shown the history
+	FollowUp string   // the value of options.FollowUp for a session that was not open, "" for none
 }
 
 // loadPhase is the progress of a load. Session.load is the load that is in one of the phases between the first and the last.
@@ -81,10 +81,10 @@ func (s *Session) showsHistory() bool { return s.load != nil && s.load.phase == 
 // isShown reports whether the editor knows the session as it is: it has been opened, and no load is under way.
 func (s *Session) isShown() bool { return s.out.Opened() && s.load == nil }
 
-// loadFor loads the session for a call, whose place ordered leaves: in the process it has, else in a new one. The response has left when it
+// Load loads the session for a call, whose place ordered leaves: in the process it has, else in a new one. The response has left when it
 // returns. After an error stays reports whether the session stays open, as others wait for it. The call's context takes the load back.
-func (s *Session) loadFor(c *wire.Call, ordered func(), l loadRequest) (result protocol.SessionResult, stays bool, err *jsonrpc.Error) {
-	r := &reload{loadRequest: l, s: s, call: c, ended: make(chan struct{})}
+func (s *Session) Load(c *wire.Call, ordered func(), l LoadRequest) (result protocol.SessionResult, stays bool, err *jsonrpc.Error) {
+	r := &reload{LoadRequest: l, s: s, call: c, ended: make(chan struct{})}
 	if err = r.begin(ordered); err != nil {
 		return result, false, err
 	}
@@ -99,11 +99,11 @@ func (s *Session) loadFor(c *wire.Call, ordered func(), l loadRequest) (result p
 
 // begin begins a load, which goes on where it is cancelled and others wait for the session.
 func (r *reload) begin(ordered func()) (err *jsonrpc.Error) {
-	if err = r.s.enter(ordered); err != nil {
+	if err = r.s.Enter(ordered); err != nil {
 		return err
 	}
-	defer r.s.exit(&err)
-	r.s.useFollowUp(r.followUp)
+	defer r.s.Exit(&err)
+	r.s.useFollowUp(r.FollowUp)
 	r.s.mu.Go(func() { r.run(r.s.Context) })
 	return nil
 }
@@ -138,7 +138,7 @@ func (r *reload) awaitTurn(ctx context.Context) (err *jsonrpc.Error) {
 // perform does what the load asks for, until it is over. It is over when it has its response: a cancel or a panic may end it at each wait.
 func (r *reload) perform(ctx context.Context) *jsonrpc.Error {
 	s := r.s
-	if !r.replay {
+	if !r.Replay {
 		s.out.Hold() // also where the session is open already
 	}
 	// A process that is being started may have other MCP servers and was asked for less
@@ -165,7 +165,7 @@ func (r *reload) perform(ctx context.Context) *jsonrpc.Error {
 	// everything again.
 	s.out.SetID(r.SessionID)
 	s.out.Reset()
-	if !r.replay {
+	if !r.Replay {
 		s.announceSubagents("")
 	} else {
 		s.out.Release()
@@ -188,7 +188,7 @@ func (r *reload) load(ctx context.Context) (info *stream.SessionInfo, summary st
 	s.out.AddNotices(r.Notices...) // of MCP servers that droid cannot have
 	s.prompts.Forgive()            // the user wants droid to be tried again
 	limit := 1
-	if r.replay {
+	if r.Replay {
 		limit = wholeHistory
 	}
 	r.servers, r.instructed, r.cwd = s.servers.List(), s.systemPrompt.Load(), s.cwd
@@ -197,18 +197,18 @@ func (r *reload) load(ctx context.Context) (info *stream.SessionInfo, summary st
 	}
 	s.useInstructions(r.Wanted)
 	from := s.droidID
-	s.catchUp(r.ids)
+	s.catchUp(r.IDs)
 	r.moved = s.droidID != from
-	s.useDirectory(r.CWD, r.target)
+	s.useDirectory(r.CWD, r.Target)
 	if _, info, err = s.awaitDroid(s.Context, limit); err == nil && info == nil { // the process was there before
 		info, err = s.loadAgain(r.call.Context, limit, acperr.Loading)
 	}
 	if err != nil {
 		return nil, "", err
 	}
-	if r.replay && slices.Index(r.ids, s.droidID) > 0 {
+	if r.Replay && slices.Index(r.IDs, s.droidID) > 0 {
 		id := s.droidID
-		s.unlocked(ctx, func(ctx context.Context) { summary = s.deps.threads.Summary(ctx, id) })
+		s.unlocked(ctx, func(ctx context.Context) { summary = s.deps.Threads.Summary(ctx, id) })
 	}
 	return info, summary, nil
 }
@@ -323,10 +323,10 @@ func (r *reload) end(err *jsonrpc.Error) {
 	r.phase, s.load = loadOver, nil
 	r.stop()
 	defer func() { // also where this panics
-		s.proc.Rest(time.Now(), s.deps.config.ParkAfter)
+		s.proc.Rest(time.Now(), s.deps.Config.ParkAfter)
 		s.prompts.FinishChange(r.turn, nil)
 	}()
-	if r.moved && s.out.Opened() && (err != nil || !r.replay) {
+	if r.moved && s.out.Opened() && (err != nil || !r.Replay) {
 		s.out.AddNotices(movedOn)
 	}
 	if err == nil {
@@ -337,9 +337,9 @@ func (r *reload) end(err *jsonrpc.Error) {
 	}
 	notOpened := !s.out.Opened() && !r.kept
 	if notOpened {
-		s.deps.sessions.Forget(s) // the next load starts over
+		s.deps.Sessions.Forget(s) // the next load starts over
 	}
-	s.deps.respond(r.call, nil, err)
+	s.deps.Respond(r.call, nil, err)
 	r.refuse(err)
 	if s.out.Opened() {
 		s.out.Release()
@@ -391,7 +391,7 @@ func (s *Session) loseLoads(err *jsonrpc.Error) {
 // that came behind that load fails alike.
 func (r *reload) neverOpened(err *jsonrpc.Error) {
 	s := r.s
-	s.deps.sessions.Forget(s)
+	s.deps.Sessions.Forget(s)
 	s.unfit.Store(err)
 	s.prompts.FailWaiting(err)
 	s.Stop()
@@ -435,7 +435,7 @@ func (s *Session) loadInCall(ctx context.Context, limit int, asked acperr.Work) 
 		s.unlocked(ctx, func(ctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
-			if loaded, err = s.deps.opener.OpenIn(ctx, client, servers, load); err != nil && context.Cause(ctx) == errLoadHangs {
+			if loaded, err = s.deps.Opener.OpenIn(ctx, client, servers, load); err != nil && context.Cause(ctx) == errLoadHangs {
 				err = errLoadHangs
 			}
 		})

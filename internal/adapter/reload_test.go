@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/adapter/turns"
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/render"
 	"droid-acp/internal/testing/fakedroid"
@@ -23,7 +22,7 @@ func parkedEditor(t *testing.T, f *fleet) *editor {
 	e := begin(t, f.start)
 	require.Equal(t, "end_turn", e.run("one"))
 	require.Equal(t, "end_turn", e.run("two"))
-	e.inside(func(s *Session) { s.endDroid(replaced, "test") })
+	e.inside(func(s *Session) { s.ReplaceDroid() })
 	require.Zero(t, f.alive())
 	return e
 }
@@ -57,7 +56,7 @@ func TestSecondOpenerGetsItsHistory(t *testing.T) {
 				}
 				require.Equal(t, history, told)
 				var mode string
-				e.inside(func(s *Session) { mode = string(s.options.Mode()) })
+				e.inside(func(s *Session) { mode = string(s.State().Mode) })
 				require.Equal(t, "auto-low", mode)
 			})
 		})
@@ -120,7 +119,7 @@ func TestBehindALoadThatFails(t *testing.T) {
 			}
 			require.Contains(t, e.run("again"), "-32002")
 			e.settle()
-			require.Empty(t, e.agent.sessions.List())
+			require.Empty(t, e.agent.Sessions.List())
 		})
 	}
 }
@@ -182,8 +181,8 @@ func TestPanicWhenALoadHasCome(t *testing.T) {
 		e := begin(t, f.start)
 		require.Equal(t, "end_turn", e.run("one"))
 		e.inside(func(s *Session) { // the ids of the calls that the load has shown cannot be taken
-			s.show.Event(render.Moment{}, quirks.ToolStarted{ID: "t"}, nil)
-			*s.proc.Norm() = quirks.Normalizer{}
+			s.View().Event(render.Moment{}, quirks.ToolStarted{ID: "t"}, nil)
+			*s.Process().Norm() = quirks.Normalizer{}
 		})
 		load := e.request("session/load", sessionParamsOf(e.session))
 		behind := e.request("session/resume", sessionParamsOf(e.session))
@@ -192,16 +191,6 @@ func TestPanicWhenALoadHasCome(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("two"))
 		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
 	})
-}
-
-// TestNotShown: a load says what its history lacks.
-func TestNotShown(t *testing.T) {
-	require.Empty(t, notShown(&stream.SessionInfo{}, false))
-	require.Equal(t, []string{
-		"The session has older messages that droid did not return.",
-		"Not shown are 2 of the session's messages: droid told them in a form that droid-acp cannot read.",
-		"What has no result above had not ended as this was loaded: it runs, or waits for an answer in the other window.",
-	}, notShown(&stream.SessionInfo{HasOlderMessages: true, Unreadable: 2}, true))
 }
 
 // TestCancelledLoadsLeaveNothing: of two loads of a session that is not open yet both are taken back; the next one opens it.

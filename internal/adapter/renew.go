@@ -7,12 +7,12 @@ import (
 	"droid-acp/internal/render"
 )
 
-// loggedIn has the session replace a droid from before the last login, once it rests. It does not wait.
-func (s *Session) loggedIn() { s.mu.Post(s.renewIdle) }
+// LoggedIn has the session replace a droid from before the last login, once it rests. It does not wait.
+func (s *Session) LoggedIn() { s.mu.Post(s.renewIdle) }
 
-// announce shows the user something that belongs to no session, if the session is open: a title in one line to a client that shows notices,
+// Announce shows the user something that belongs to no session, if the session is open: a title in one line to a client that shows notices,
 // else the text as a message. It does not wait.
-func (s *Session) announce(title, text string) {
+func (s *Session) Announce(title, text string) {
 	s.mu.Post(func() {
 		if s.out.Opened() {
 			s.update(render.Announcement{Title: title, Text: text})
@@ -36,9 +36,9 @@ func (s *Session) renewIdle() {
 // mustRenew reports whether a droid is to be replaced before it gets another prompt: it
 // has no login, or it is from before the last login and nothing would be lost.
 func (s *Session) mustRenew(client *droid.Client) bool {
-	old, lacks := s.deps.accounts.Age(client)
+	old, lacks := s.deps.Accounts.Age(client)
 	return lacks || old && !s.proc.Working() && !client.HasChildren() && !s.proc.SubagentsWork() && !s.servers.LogsIn(time.Now())
 }
 
 // OffersLogin reports whether the client offers the user to log in.
-func (s *Session) OffersLogin() bool { return s.deps.client.OffersLogin }
+func (s *Session) OffersLogin() bool { return s.deps.Client.OffersLogin }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -33,8 +34,8 @@ func RewindPoints(messages []stream.Message) (points []RewindPoint) {
 	return points
 }
 
-// notRewound says that nothing was changed.
-const notRewound = "The session was not rewound"
+// NotRewound says that nothing was changed.
+const NotRewound = "The session was not rewound"
 
 // RewindPlan is what going back to before a prompt does, as long as nothing changes in the meantime.
 type RewindPlan struct {
@@ -56,14 +57,14 @@ type RewindPlan struct {
 func (s *Session) PlanRewind(ctx context.Context, info *stream.SessionInfo, to RewindPoint, wanted bool) (*RewindPlan, error) {
 	p := &RewindPlan{to: to, named: s.name.Given(), w: rewinding{s: s, client: s.proc.Client(), session: s.droidID, cwd: s.cwd, overlay: s.fileCalls.overlay}}
 	err := s.callBounded(ctx, func(ctx context.Context) error {
-		p.next = s.deps.threads.Successor(ctx, p.w.session)
+		p.next = s.deps.Threads.Successor(ctx, p.w.session)
 		found, at, err := rewindFiles(ctx, p.w.client, p.w.session, to, info.Messages, p.w.cwd, wanted)
 		p.done.evicted = len(found.Evicted)
 		p.files = p.w.look(ctx, found, at, editsFrom(info.Messages, to.MessageID, p.w.cwd))
 		return err
 	})
 	if err != nil {
-		return nil, failed(notRewound, err)
+		return nil, Failed(NotRewound, err)
 	}
 	p.switches = p.w.client.Version().Has(stream.GoesOverAfterRewind)
 	for _, f := range p.files {
@@ -112,9 +113,9 @@ func (s *Session) Rewind(ctx context.Context, p *RewindPlan) (text string, err e
 	}
 	switch {
 	case errors.As(err, new(*stream.RPCError)):
-		return "", failed(notRewound, err)
+		return "", Failed(NotRewound, err)
 	case err != nil:
-		return "", failed("The session goes on as it was. Whether files were restored is not known", plainly(err))
+		return "", Failed("The session goes on as it was. Whether files were restored is not known", Plainly(err))
 	}
 	text = p.done.text(s.show)
 	if err := s.switchSession(ctx, p.next, !p.switches); err != nil {
@@ -172,4 +173,9 @@ func turnsFrom(messages []stream.Message, from, cwd string) iter.Seq2[string, bo
 			yield(turn, edits)
 		}
 	}
+}
+
+// RewoundTo returns the first sentence for the user after a rewind to before prompt n.
+func RewoundTo(n int) string {
+	return fmt.Sprintf("This thread is back at the point before prompt %d. ", n)
 }

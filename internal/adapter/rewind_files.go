@@ -41,8 +41,8 @@ func (w *rewinding) look(ctx context.Context, info droid.RewindInfo, at string, 
 	if len(info.Available)+len(info.Created) == 0 {
 		return nil
 	}
-	taken, _ := files.CallBounded(ctx, w.s.deps.calls, "Store.Snapshots", "session "+w.session, func(string) ([]store.Snapshot, error) {
-		return w.s.deps.config.Store.Snapshots(w.session, at)
+	taken, _ := files.CallBounded(ctx, w.s.deps.Calls, "Store.Snapshots", "session "+w.session, func(string) ([]store.Snapshot, error) {
+		return w.s.deps.Config.Store.Snapshots(w.session, at)
 	}) // if that fails, every file is FileUnknown
 	for deleted, list := range [][]json.RawMessage{info.Available, info.Created} {
 		for _, entry := range list {
@@ -67,7 +67,7 @@ func (w *rewinding) look(ctx context.Context, info droid.RewindInfo, at string, 
 }
 
 func (w *rewinding) onDisk(ctx context.Context, path string) render.File {
-	return w.s.deps.texts.Read(ctx, []string{path})[path]
+	return w.s.deps.Texts.Read(ctx, []string{path})[path]
 }
 
 // unsaved returns the unsaved text of a file: nil if there is none, "" if the text is not known. known is false if the editor cannot tell.

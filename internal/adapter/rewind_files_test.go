@@ -119,7 +119,7 @@ func rewindRoom(t *testing.T, inEditor, creates bool, client string) (*filesRoom
 		r.extra = append(r.extra, fakedroid.WithAnswer("droid.get_rewind_info", s.info), fakedroid.WithAnswer("droid.execute_rewind", s.execute))
 	})
 	s.r, s.path = r, r.path("a.txt")
-	r.agent.config.Store = store.New(filepath.Join(s.dir, "sessions"), zap.NewNop())
+	r.agent.Config.Store = store.New(filepath.Join(s.dir, "sessions"), zap.NewNop())
 	capabilities := `{}`
 	if inEditor {
 		capabilities = bothMethods
@@ -365,7 +365,7 @@ func TestRewindMethodRestoresFiles(t *testing.T) {
 			params := fmt.Sprintf(`"messageId":%q,"files":"restore"`, r.pointOf("go"))
 			dry, code := r.rewinds(params + `,"dryRun":true`)
 			require.Zero(t, code)
-			want := []rewindFile{{Path: s.path, Action: "restore", Status: status, Left: acts == "DS"}}
+			want := []RewindFile{{Path: s.path, Action: "restore", Status: status, Left: acts == "DS"}}
 			require.Equal(t, want, dry.Files)
 			require.Equal(t, before, r.disk(s.path))
 			done, code := r.rewinds(params)
@@ -387,7 +387,7 @@ func TestRewindPointsNameFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rewindRoom(t, false, false, "zed")
 		s.acts(t, "D", false)
-		var points rewindPointsResult
+		var points RewindPointsResult
 		require.NoError(t, json.Unmarshal(r.call("_droid/rewind_points", fmt.Sprintf(`{"sessionId":%q}`, r.session)).Result, &points))
 		require.Equal(t, []string{s.path}, points.Points[0].Files)
 	})

@@ -31,7 +31,7 @@ func beginInstructed(t *testing.T, v fakedroid.Option) instructed {
 	t.Helper()
 	f := newFleet(t, v, repeats())
 	e := instructed{connect(t, f.start), f, t.TempDir(), strings.Contains(t.Name(), string(fakedroid.V099))}
-	e.agent.config.Store = store.New(e.root, zap.NewNop())
+	e.agent.Config.Store = store.New(e.root, zap.NewNop())
 	synctest.Wait() // the spare has started
 	return e
 }
@@ -178,8 +178,8 @@ func TestListTellsRoots(t *testing.T) {
 
 // rootsOf are the additional directories of a session, nil for one that is not open.
 func (e *editor) rootsOf(id string) []string {
-	if s, open := e.agent.sessions.Find(id); open {
-		return s.instructions().Roots
+	if s, open := e.agent.Sessions.Find(id); open {
+		return s.Instructions().Roots
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func TestSessionsHaveFewGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const sessions = 10
 		e := connect(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Say("", "Seen.") })))
-		e.agent.config.ParkAfter = time.Minute
+		e.agent.Config.ParkAfter = time.Minute
 		before := runtime.NumGoroutine()
 		for range sessions {
 			e.beginSession()

@@ -67,22 +67,22 @@ type Session struct {
 	subagents  map[string]*subagentSession // those that the client is shown as sessions, by their ids
 }
 
-// newOf makes a session with the id by which the editor knows it. droidID is that of droid's session in which its thread is now. Run follows.
-func newOf(d *Deps, id, droidID, cwd string, servers []stream.MCPServer) *Session {
+// NewSession makes a session with the id by which the editor knows it. droidID is that of droid's session in which its thread is now. Run follows.
+func NewSession(d *Deps, id, droidID, cwd string, servers []stream.MCPServer) *Session {
 	s := &Session{
 		deps:    d,
-		log:     d.log.With(zap.String("session", id)),
+		log:     d.Log.With(zap.String("session", id)),
 		thread:  thread{droidID: droidID, cwd: cwd},
 		proc:    process.New(),
-		options: d.newOptionState(),
-		show:    render.New(render.Options{CWD: cwd, Capabilities: d.client, NewID: uuid.NewString, LoginHint: diagnosis.LoginRemedy()}),
+		options: d.NewOptionState(),
+		show:    render.New(render.Options{CWD: cwd, Capabilities: d.Client, NewID: uuid.NewString, LoginHint: diagnosis.LoginRemedy()}),
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
 	s.prompts.SetSteering(s.options.Steers())
 	s.mu = monitor.New(monitor.Hooks{Refresh: s.holdPrompts, Advance: s.advance, Panicked: s.panicked})
-	s.Context, s.Stop = context.WithCancel(d.ctx)
+	s.Context, s.Stop = context.WithCancel(d.Context)
 	s.loop = newLoop()
-	s.out = telling.New(d.conn, s.mu, d.log)
+	s.out = telling.New(d.Conn, s.mu, d.Log)
 	s.out.SetID(id)
 	s.servers.Use(servers)
 	s.systemPrompt.Store(new(instructions.Instructions))
@@ -106,7 +106,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.watchServers()
 	s.mu.Go(func() { s.lookForCommands(s.Context, askTime) })
 	s.lockStored()
-	s.proc.Rest(time.Now(), s.deps.config.ParkAfter)
+	s.proc.Rest(time.Now(), s.deps.Config.ParkAfter)
 }
 
 // answerOpening answers the request that opened the session. What was told of it before that, but for the history of a load, and
@@ -115,7 +115,7 @@ func (s *Session) answerOpening(c *wire.Call, result protocol.SessionResult) {
 	s.register()
 	s.notifyExcluded()
 	s.markReplayEnd(c)
-	s.deps.respond(c, result, nil)
+	s.deps.Respond(c, result, nil)
 	s.out.Release()
 }
 
@@ -147,7 +147,7 @@ func (s *Session) notify(text string) { s.update(s.show.ShowAgentText(render.Not
 
 // notifyInOrder sends a Notice now where the client shows it now, and else with the next prompt: what a load shows comes first.
 func (s *Session) notifyInOrder(text string) {
-	if !s.isShown() || s.deps.client.HidesUpdatesOutsidePrompt && !s.prompts.RunsOne() {
+	if !s.isShown() || s.deps.Client.HidesUpdatesOutsidePrompt && !s.prompts.RunsOne() {
 		s.out.AddNotices(text)
 		return
 	}

@@ -22,7 +22,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	point, odd := a.client.ForkPoint(p.Meta)
+	point, odd := a.Client.ForkPoint(p.Meta)
 	if odd != nil {
 		return nil, acperr.InvalidParams("%v", odd)
 	}
@@ -33,9 +33,9 @@ func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
 	id := ""
 	switch {
 	case s != nil:
-		id, err = s.forkAt(c.Context, place.Release, point)
+		id, err = s.ForkAt(c.Context, place.Release, point)
 	case point != nil:
-		id, err = a.copyStoredAt(c.Context, ids[len(ids)-1], w.CWD, *point)
+		id, err = a.CopyStoredAt(c.Context, ids[len(ids)-1], w.CWD, *point)
 	}
 	switch {
 	case err != nil:
@@ -43,14 +43,14 @@ func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
 	case id == "":
 		return a.forkStored(c, w, ids)
 	case s != nil:
-		w = w.Following(s.instructions())
+		w = w.Following(s.Instructions())
 	}
-	client, info, failure := a.opener.Launch(c.Context, w.CWD, w.Servers, a.opener.Added(c.Context, id, w.Instructions), opening.Open{ID: id, Messages: 1, CWD: w.CWD})
+	client, info, failure := a.Opener.Launch(c.Context, w.CWD, w.Servers, a.Opener.Added(c.Context, id, w.Instructions), opening.Open{ID: id, Messages: 1, CWD: w.CWD})
 	if failure != nil {
 		return nil, acperr.CopyNotOpened(id, failure)
 	}
 	info.SessionID = id
-	return a.openCopy(c, client, info, w, ids)
+	return a.OpenCopy(c, client, info, w, ids)
 }
 
 // forkStored copies a thread that is not open here and whose files are kept: one process loads its newest
@@ -61,14 +61,14 @@ func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (a
 	var made opening.Copied
 	open := opening.Open{ID: newest, Messages: 1, Copy: &made, CWD: w.CWD}
 	var err error
-	if from := a.opener.DirectoryOf(c.Context, newest, w.CWD); from != w.CWD {
-		err = a.opener.Copy(c.Context, from, newest, &made)
+	if from := a.Opener.DirectoryOf(c.Context, newest, w.CWD); from != w.CWD {
+		err = a.Opener.Copy(c.Context, from, newest, &made)
 		open = opening.Open{ID: made.ID, Messages: 1, CWD: w.CWD}
 	}
 	var client *droid.Client
 	var info *stream.SessionInfo
 	if err == nil {
-		client, info, err = a.opener.Launch(c.Context, w.CWD, w.Servers, a.opener.Added(c.Context, w.SessionID, w.Instructions), open) // the copy has what is stored with the session
+		client, info, err = a.Opener.Launch(c.Context, w.CWD, w.Servers, a.Opener.Added(c.Context, w.SessionID, w.Instructions), open) // the copy has what is stored with the session
 	}
 	switch {
 	case err != nil && made.ID != "":
@@ -79,5 +79,5 @@ func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (a
 		return nil, acperr.NotOpened(w.SessionID, err)
 	}
 	info.SessionID = made.ID
-	return a.openCopy(c, client, info, w, ids)
+	return a.OpenCopy(c, client, info, w, ids)
 }

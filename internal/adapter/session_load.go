@@ -23,19 +23,19 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	l := loadRequest{Wanted: w, target: a.opener.Target(c.Context, w.CWD), replay: replay}
+	l := LoadRequest{Wanted: w, Target: a.Opener.Target(c.Context, w.CWD), Replay: replay}
 	s, known, ids, err := a.takeThread(c.Context, place, w)
 	if err != nil {
 		return nil, err
 	}
-	l.ids = ids
+	l.IDs = ids
 	if !known { // an open session has its value
-		l.followUp = a.threads.FollowUp(c.Context, ids)
+		l.FollowUp = a.Threads.FollowUp(c.Context, ids)
 	}
-	result, stays, err := s.loadFor(c, place.Release, l)
+	result, stays, err := s.Load(c, place.Release, l)
 	if err != nil {
 		if !known && !stays {
-			a.sessions.Forget(s)
+			a.Sessions.Forget(s)
 			s.Stop()
 		}
 		return nil, err

@@ -10,22 +10,22 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// optionsNow are the options of an open session.
-func (s *Session) optionsNow(ordered func()) (_ any, err *jsonrpc.Error) {
-	if err = s.enter(ordered); err != nil {
+// ListOptions are the options of an open session.
+func (s *Session) ListOptions(ordered func()) (_ any, err *jsonrpc.Error) {
+	if err = s.Enter(ordered); err != nil {
 		return nil, err
 	}
-	defer s.exit(&err)
-	return s.deps.optionsResult(&s.options), nil
+	defer s.Exit(&err)
+	return s.deps.OptionsResult(&s.options), nil
 }
 
-// newOptionState is the state of the options before droid has said anything.
-func (d *Deps) newOptionState() options.State {
-	return options.New(d.config.Defaults.FollowUp, d.client.BooleanOptions, d.client.NarrowOptions)
+// NewOptionState is the state of the options before droid has said anything.
+func (d *Deps) NewOptionState() options.State {
+	return options.New(d.Config.Defaults.FollowUp, d.Client.BooleanOptions, d.Client.NarrowOptions)
 }
 
-func (d *Deps) optionsResult(o *options.State) protocol.OptionsResult {
-	return protocol.OptionsResult{Modes: d.client.Modes(o.Modes()), ConfigOptions: o.ListUpdate().ConfigOptions}
+func (d *Deps) OptionsResult(o *options.State) protocol.OptionsResult {
+	return protocol.OptionsResult{Modes: d.Client.Modes(o.Modes()), ConfigOptions: o.ListUpdate().ConfigOptions}
 }
 
 // setFirst sets the options to the values that the request which opens the session has for them. A value that an option does not have is

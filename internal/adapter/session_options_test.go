@@ -67,12 +67,12 @@ func TestOptionsBeforeASession(t *testing.T) {
 		var started []droid.Command
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
 		e := connect(t, f.start)
-		start := e.agent.config.Start
-		e.agent.config.Start = func(c droid.Command) (*droid.Client, error) {
+		start := e.agent.Config.Start
+		e.agent.Config.Start = func(c droid.Command) (*droid.Client, error) {
 			started = append(started, c)
 			return start(c)
 		}
-		e.agent.config.Defaults = options.Defaults{Mode: stream.ModeAutoLow, FollowUp: options.Steer}
+		e.agent.Config.Defaults = options.Defaults{Mode: stream.ModeAutoLow, FollowUp: options.Steer}
 		ask := func(params string) wireMessage { return e.call("session/options", params) }
 
 		before := ask(`{"cwd":"/workspace","additionalDirectories":["/lib"],"sessionId":null}`)

@@ -36,7 +36,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *jsonrpc.Error) {
 		return nil, err
 	}
 	defer place.Release()
-	return s.prompt(c, place, params.SessionID, json.RawMessage(params.Prompt), bytes.Clone(schema))
+	return s.Prompt(c, place, params.SessionID, json.RawMessage(params.Prompt), bytes.Clone(schema))
 }
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
@@ -45,10 +45,10 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	s, known := a.sessions.Cancel(id)
+	s, known := a.Sessions.Cancel(id)
 	if !known {
 		return nil, acperr.UnknownSession(id)
 	}
-	s.cancel()
+	s.Cancel()
 	return nil, nil
 }

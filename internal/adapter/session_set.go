@@ -80,5 +80,5 @@ func (a *Agent) askToSet(c *wire.Call, id, value string) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.changeOption(c, place.Release, id, value)
+	return s.ChangeOption(c, place.Release, id, value)
 }

@@ -46,7 +46,7 @@ func (a *Agent) setTitle(c *wire.Call) (any, *jsonrpc.Error) {
 	case s == nil:
 		err = a.setStoredTitle(c.Context, place, ids[len(ids)-1], title)
 	default:
-		err = s.setTitle(c.Context, place.Release, title)
+		err = s.SetTitle(c.Context, place.Release, title)
 	}
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (a *Agent) setTitle(c *wire.Call) (any, *jsonrpc.Error) {
 
 // setStoredTitle names a thread that is not open here, by its newest session: a process
 // of its own loads that for a moment, and ends beside. The request's place is left when that process is gone.
-func (a *Agent) setStoredTitle(ctx context.Context, at *ticket, id, title string) *jsonrpc.Error {
+func (a *Agent) setStoredTitle(ctx context.Context, at *Ticket, id, title string) *jsonrpc.Error {
 	held := true
 	defer func() {
 		if held { // also after a panic
@@ -68,12 +68,12 @@ func (a *Agent) setStoredTitle(ctx context.Context, at *ticket, id, title string
 		release()
 		return failure
 	}
-	answered, err := a.rename(ctx, client, id, title)
+	answered, err := a.Rename(ctx, client, id, title)
 	if answered { // it has nothing left to write
 		client.Kill()
 	}
 	held = false
-	a.sessions.Beside(func() {
+	a.Sessions.Beside(func() {
 		process.Close(at.Polite(), client)
 		release()
 		at.Release()
@@ -88,9 +88,9 @@ func (a *Agent) setStoredTitle(ctx context.Context, at *ticket, id, title string
 // another agent has open is left alone.
 func (a *Agent) launchStored(ctx context.Context, id string) (client *droid.Client, release func(), failure *jsonrpc.Error) {
 	release = func() {}
-	_, err := a.opener.Find(ctx, id)
+	_, err := a.Opener.Find(ctx, id)
 	if err == nil {
-		err = a.opener.Free(ctx, id)
+		err = a.Opener.Free(ctx, id)
 	}
 	var missing *store.NotFoundError
 	switch {
@@ -101,10 +101,10 @@ func (a *Agent) launchStored(ctx context.Context, id string) (client *droid.Clie
 	case err != nil:
 		return nil, release, acperr.InvalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
 	}
-	if unmark, err := a.opener.MarkOpen(ctx, id); err == nil { // else others do not see it
-		release = func() { a.atEnd("release", files.ReleaseTime, unmark) }
+	if unmark, err := a.Opener.MarkOpen(ctx, id); err == nil { // else others do not see it
+		release = func() { a.AtEnd("release", files.ReleaseTime, unmark) }
 	}
-	client, _, err = a.opener.LaunchAlone(ctx, a.opener.DirectoryOf(ctx, id, a.config.Dir), opening.Open{ID: id, Messages: 1})
+	client, _, err = a.Opener.LaunchAlone(ctx, a.Opener.DirectoryOf(ctx, id, a.Config.Dir), opening.Open{ID: id, Messages: 1})
 	if err != nil {
 		return nil, release, acperr.NotOpened(id, err)
 	}

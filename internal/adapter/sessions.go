@@ -19,7 +19,7 @@ import (
 
 // decodeNamed reads the params of a method that opens a stored session, and gives the call
 // its place.
-func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *ticket, err *jsonrpc.Error) {
+func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *Ticket, err *jsonrpc.Error) {
 	if err = acperr.Decode(c.Params, &p); err == nil {
 		err = checkSessionID(p.SessionID)
 	}
@@ -31,7 +31,7 @@ func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *ticket, er
 
 // readSession reads the params of a method that opens a session, by what is on the disk.
 func (a *Agent) readSession(ctx context.Context, p instructions.Params) (instructions.Wanted, *jsonrpc.Error) {
-	w, err := p.Read(ctx, a.opener)
+	w, err := p.Read(ctx, a.Opener)
 	if err != nil {
 		return w, acperr.InvalidParams("%v", err)
 	}
@@ -49,15 +49,15 @@ func (a *Agent) newSession(c *wire.Call) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	client, info, failure := a.opener.OpenNew(c.Context, w)
+	client, info, failure := a.Opener.OpenNew(c.Context, w)
 	if failure != nil {
 		why := acperr.NotOpened("", failure)
 		if acperr.KindOf(why) == string(diagnosis.NotFound) {
-			return a.openWithout(c, w)
+			return a.OpenWithout(c, w)
 		}
 		return nil, why
 	}
-	return a.openNew(c, client, info, w)
+	return a.OpenNew(c, client, info, w)
 }
 
 // closeSession cancels what a session works on and ends its process, which leaves
@@ -68,9 +68,9 @@ func (a *Agent) closeSession(c *wire.Call) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	a.sessions.Forget(s)
+	a.Sessions.Forget(s)
 	place.Release()
-	s.close()
+	s.Close()
 	return struct{}{}, nil
 }
 
@@ -94,7 +94,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 		}
 	}
 	c.Async()
-	cwd, err := a.opener.FindDirectory(c.Context, "cwd", params.CWD)
+	cwd, err := a.Opener.FindDirectory(c.Context, "cwd", params.CWD)
 	if err == nil && cwd != "" && !filepath.IsAbs(cwd) {
 		err = fmt.Errorf("cwd must be an absolute path, not %q", cwd)
 	}
@@ -105,7 +105,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 	if params.Cursor != "" {
 		limit = furtherSize
 	}
-	page, err := a.listStored(c.Context, store.Query{CWD: cwd, Cursor: params.Cursor, Limit: limit})
+	page, err := a.ListStored(c.Context, store.Query{CWD: cwd, Cursor: params.Cursor, Limit: limit})
 	var bad *store.BadCursorError
 	switch {
 	case errors.As(err, &bad):
@@ -122,8 +122,8 @@ func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 
 // rootsOf are the additional directories of a session that is open here, nil for others.
 func (a *Agent) rootsOf(id string) []string {
-	if s, open := a.sessions.Find(id); open {
-		return s.instructions().Roots
+	if s, open := a.Sessions.Find(id); open {
+		return s.Instructions().Roots
 	}
 	return nil
 }

@@ -40,15 +40,15 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *jsonrpc.Error) {
 	ids := place.Keep(open...) // also those of which it could not be noted that the thread went on there
 	place.Unlock()
 	for _, s := range open {
-		s.closeDeleted()
+		s.CloseDeleted()
 	}
 	place.Alone()
-	more, unknown := a.threads.IDs(context.Background(), id) // a command may have had droid make one in the meantime
+	more, unknown := a.Threads.IDs(context.Background(), id) // a command may have had droid make one in the meantime
 	if unknown != nil {
 		return nil, notDeleted(unknown)
 	}
 	ids = slices.Compact(slices.Sorted(slices.Values(append(ids, more...))))
-	if _, err := files.CallBoundedDetached(context.Background(), a.calls, "Store.Delete", "session "+id, files.NoResult(func() error { return a.config.Store.Delete(ids...) })); err != nil {
+	if _, err := files.CallBoundedDetached(context.Background(), a.Calls, "Store.Delete", "session "+id, files.NoResult(func() error { return a.Config.Store.Delete(ids...) })); err != nil {
 		return nil, notDeleted(err)
 	}
 	return struct{}{}, nil
@@ -59,10 +59,10 @@ func (a *Agent) checkDelete(ctx context.Context, ids []string, open []*Session) 
 	if len(open) == 0 {
 		return nil // Store.Delete leaves all as it is when it fails
 	}
-	_, err := files.CallBounded(ctx, a.calls, "Store.CheckDelete", "session "+ids[0], files.NoResult(func() error { return a.config.Store.CheckDelete(ids...) }))
+	_, err := files.CallBounded(ctx, a.Calls, "Store.CheckDelete", "session "+ids[0], files.NoResult(func() error { return a.Config.Store.CheckDelete(ids...) }))
 	for _, s := range open {
 		if err == nil {
-			err = s.onlyHere(ctx)
+			err = s.OnlyHere(ctx)
 		}
 	}
 	switch {

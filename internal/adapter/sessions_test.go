@@ -33,7 +33,7 @@ func sessionParamsOf(id string) string {
 func TestNoParkingAtWork(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := open(t, shared(v, uses(touch)))
-		e.agent.config.ParkAfter = time.Minute
+		e.agent.Config.ParkAfter = time.Minute
 		require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
 		e.beginSession()
 		e.ask = nil
@@ -57,7 +57,7 @@ func TestDeleteWhileItIsNoted(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			root := filepath.Join(t.TempDir(), "sessions")
 			e := open(t, playing(says("hi"), fakedroid.WithSessions(new(fakedroid.Sessions))))
-			e.agent.config.Store = store.New(root, zap.NewNop())
+			e.agent.Config.Store = store.New(root, zap.NewNop())
 			require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
 			e.hanging.begin("Store.MarkOpen")
 			e.beginSession()
@@ -72,7 +72,7 @@ func TestDeleteWhileItIsNoted(t *testing.T) {
 			require.Nil(t, e.await(deleted).Error)
 			require.NoFileExists(t, path)
 			e.settle()
-			held, err := e.agent.config.Store.IsOpen(e.session)
+			held, err := e.agent.Config.Store.IsOpen(e.session)
 			require.NoError(t, err)
 			require.False(t, held)
 		})
@@ -94,14 +94,14 @@ func TestDeleteThatEndsNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := beginLeaving(t, "{}")
 				root := filepath.Join(t.TempDir(), "sessions")
-				l.agent.config.Store = store.New(root, zap.NewNop())
+				l.agent.Config.Store = store.New(root, zap.NewNop())
 				file(t, root, l.session, "A")
 				trash := filepath.Join(filepath.Dir(root), "droid-acp-trash")
 				if c.hangs == "" {
 					require.NoError(t, os.WriteFile(trash, nil, 0o600))
 				}
-				l.inside(func(s *Session) { s.storeLock.Begin("") }) // it was held in no store
-				require.Equal(t, "end_turn", l.run("hello"))         // notes in this one that it is open
+				l.inside(func(s *Session) { s.LeaveStore() }) // it was held in no store
+				require.Equal(t, "end_turn", l.run("hello"))  // notes in this one that it is open
 				l.settle()
 				turn := l.prompt("wait")
 				l.settle()

@@ -24,16 +24,16 @@ const renameTime = 2 * time.Second
 
 var errNotRenamed = errors.New("droid says that it has, but its file still has the title from before; see that the disk has room and ~/.factory/sessions can be written to")
 
-// rename has a process rename the session that it works on. It returns when the title
+// Rename has a process rename the session that it works on. It returns when the title
 // is stored; answered says that droid has also said so. One that cannot rename (0.99) is
 // not asked.
-func (d *Deps) rename(ctx context.Context, client *droid.Client, id, title string) (answered bool, err error) {
+func (d *Deps) Rename(ctx context.Context, client *droid.Client, id, title string) (answered bool, err error) {
 	if err := client.Version().Needs(stream.RenamesSessions); err != nil {
 		return true, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
 	defer cancel()
-	before, unknown := d.opener.Find(ctx, id)
+	before, unknown := d.Opener.Find(ctx, id)
 	done := make(chan error, 1)
 	go func() { done <- client.Rename(ctx, title) }()
 	look := time.NewTicker(renameLook)
@@ -59,7 +59,7 @@ func (d *Deps) rename(ctx context.Context, client *droid.Client, id, title strin
 // same: an answer of droid's does not tell whether it could write.
 func (d *Deps) renamed(ctx context.Context, id, before, title string) error {
 	for began := time.Now(); time.Since(began) < renameTime; {
-		found, err := d.opener.Find(ctx, id)
+		found, err := d.Opener.Find(ctx, id)
 		if err != nil || found.Title == title || found.Title != before {
 			return err
 		}
@@ -73,16 +73,16 @@ func (d *Deps) renamed(ctx context.Context, id, before, title string) error {
 }
 
 func (d *Deps) titleStored(ctx context.Context, id, title string) bool {
-	found, err := d.opener.Find(ctx, id)
+	found, err := d.Opener.Find(ctx, id)
 	return err == nil && found.Title == title
 }
 
-// setTitle has droid name a session that is open here.
-func (s *Session) setTitle(ctx context.Context, ordered func(), title string) (err *jsonrpc.Error) {
-	if err = s.enter(ordered); err != nil {
+// SetTitle has droid name a session that is open here.
+func (s *Session) SetTitle(ctx context.Context, ordered func(), title string) (err *jsonrpc.Error) {
+	if err = s.Enter(ordered); err != nil {
 		return err
 	}
-	defer s.exit(&err)
+	defer s.Exit(&err)
 	change, err := s.awaitTurn(ctx, turns.Session)
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (s *Session) renameAlone(ctx context.Context, title string) (id string, err
 		return s.droidID, &noDroid{none}
 	}
 	id = s.droidID
-	s.unlocked(s.Context, func(ctx context.Context) { _, err = s.deps.rename(ctx, client, id, title) })
+	s.unlocked(s.Context, func(ctx context.Context) { _, err = s.deps.Rename(ctx, client, id, title) })
 	return id, err
 }
 

@@ -34,7 +34,7 @@ func (s *titles) write(id, title string) {
 }
 
 func (s *titles) titleInStore(id string) string {
-	found, err := s.agent.config.Store.Find(id)
+	found, err := s.agent.Config.Store.Find(id)
 	require.NoError(s.t, err)
 	return found.Title
 }
@@ -63,7 +63,7 @@ func openTitles(t *testing.T, root string, script fakedroid.Script) *titles {
 	s.editor = connect(t, func(int) (*droid.Client, error) {
 		return fakeDroid(script, fakedroid.WithVersion(fakedroid.V0225), fakedroid.WithSessions(s.sessions), rename), nil
 	})
-	s.agent.config.Store = store.New(root, zap.NewNop())
+	s.agent.Config.Store = store.New(root, zap.NewNop())
 	return s
 }
 
@@ -140,7 +140,7 @@ func TestSetTitleRefuses(t *testing.T) {
 			require.NotNil(t, answer.Error, params)
 			require.Equal(t, code, answer.Error.Code, params)
 		}
-		release, err := s.agent.config.Store.MarkOpen(id)
+		release, err := s.agent.Config.Store.MarkOpen(id)
 		require.NoError(t, err)
 		answer := s.setTitle(id, "x")
 		require.Equal(t, -32600, answer.Error.Code)

@@ -33,7 +33,7 @@ func TestSettings(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
 		begun := func() *editor {
 			e := open(t, f.start)
-			e.agent.config.Store = store.New(root, zap.NewNop())
+			e.agent.Config.Store = store.New(root, zap.NewNop())
 			require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+knowsSwitches+`}`).Error)
 			return e
 		}
@@ -69,7 +69,7 @@ func TestSettings(t *testing.T) {
 		require.Equal(t, others, values(e.session).Options)
 		require.Equal(t, "end_turn", e.run("one"))
 
-		e.inside(func(s *Session) { s.endDroid(replaced, "a test") })
+		e.inside(func(s *Session) { s.ReplaceDroid() })
 		require.Equal(t, "end_turn", e.run("two"))
 		require.Equal(t, others, values(e.session).Options, "in another process")
 		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)

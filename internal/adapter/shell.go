@@ -12,8 +12,8 @@ import (
 // Config.Shell allows it: nobody is asked, and the model does not see it before
 // the next prompt.
 
-// commandShell is the name of the slash command that runs a shell command.
-const commandShell = "shell"
+// ShellCommand is the name of the slash command that runs a shell command.
+const ShellCommand = "shell"
 
 // addShellNotes puts the notes of the user's shell commands in front of a prompt, behind
 // those that it had when it was sent before. If the prompt is a command that droid expands,

@@ -25,10 +25,9 @@ func beginShell(t *testing.T, capabilities string) (e *editor, dir string) {
 	require.NoError(t, err)
 	e = open(t, playing(sayAgain()))
 	e.real = make(chan struct{}, 1)
-	e.agent.config.Shell = true
+	e.agent.Config.Shell = true
 	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,`+asZed+`}`).Error)
-	e.beginSession()
-	e.inside(func(s *Session) { s.cwd = dir })
+	e.beginSessionIn(dir)
 	return e, dir
 }
 
@@ -77,37 +76,12 @@ func TestShellOutlivesDroid(t *testing.T) {
 	e, dir := beginShell(t, noTerminals)
 	id := e.prompt("!mkfifo go; echo begun; cat go")
 	e.until("output", func() bool { return strings.Contains(fmt.Sprint(e.texts()), "begun") })
-	e.inside(func(s *Session) { s.proc.Client().Kill() })
+	e.inside(func(s *Session) { s.Process().Client().Kill() })
 	require.Eventually(t, func() (gone bool) {
-		e.inside(func(s *Session) { gone = s.proc.Client() == nil })
+		e.inside(func(s *Session) { gone = s.Process().Client() == nil })
 		return gone
 	}, 5*time.Second, time.Millisecond)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte("second\n"), 0o600))
 	require.Equal(t, "end_turn", ended(e.await(id)))
 	require.Equal(t, "```console\nbegun\nsecond\n```Exit code 0", e.texts()[len(e.texts())-1])
-}
-
-// The notes of a prompt that droid did not take go with the next one, in order.
-func TestShellNotesAreKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi"), listing()...))
-		synctest.Wait()
-		e.inside(func(s *Session) {
-			s.shellNotes = append(s.shellNotes, "one ")
-			usage := &userPrompt{s: s}
-			usage.message.Text = "/usage now"
-			usage.addShellNotes()
-			require.Equal(t, "/usage now", usage.message.Text, "droid expands it")
-			lost := &userPrompt{s: s}
-			lost.addShellNotes()
-			s.shellNotes = append(s.shellNotes, "two ")
-			lost.keepShellNotes()
-			lost.keepShellNotes()
-			next := &userPrompt{s: s}
-			next.message.Text = "/tmp is full"
-			next.addShellNotes()
-			require.Equal(t, "one two /tmp is full", next.message.Text)
-			require.Empty(t, s.shellNotes)
-		})
-	})
 }

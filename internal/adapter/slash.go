@@ -14,9 +14,9 @@ import (
 // The commands of this agent. Each has a row here and its function in slash_NAME.go, which calls exported methods of the session alone
 // and words the reply.
 
-// slashCommands is the table of all commands of this agent, as the editor lists
+// SlashCommands is the table of all commands of this agent, as the editor lists
 // them. A custom command of the user with one of these names wins.
-func slashCommands() []Command {
+func SlashCommands() []Command {
 	return slices.Concat([]Command{
 		{"status", "Show versions, ids and paths, for bug reports", "", "", statusCommand, turns.Here},
 		{"help", "Show these commands", "", "", helpCommand, turns.Here},
@@ -35,7 +35,7 @@ func slashCommands() []Command {
 		{"permissions", "Show what is allowed, asked about and blocked for good, take a permission back, or see what lets a command run", "why COMMAND, or forget ENTRY", `(?s)(why|forget)\s.+`, permissionsCommand, turns.Here},
 		{"export", "Write the conversation to one HTML file", "file; \"with-directory\" before it names the session's directory in it", anything, exportCommand, turns.Here},
 		{"trust", "Show what this project brings to run, let it run, or take that back", "yes or no", `(?i)yes|no`, trustCommand, turns.Here},
-		{commandShell, "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", anything, shellCommand, turns.Process},
+		{ShellCommand, "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", anything, shellCommand, turns.Process},
 	})
 }
 
@@ -54,10 +54,13 @@ func notChanged(err error, text, sought, command string) error {
 	if err == nil {
 		return nil
 	}
-	unknown, ok := errors.AsType[*unknownOutcome](err)
+	unknown, ok := errors.AsType[*UnknownOutcome](err)
 	if !ok {
-		return failed(text, err)
+		return Failed(text, err)
 	}
 	again := ". Send " + markdown.Code(visible.Line(command)) + " once more to be sure"
-	return failed("Whether "+sought+" is not known", errors.New(strings.TrimSuffix(plainly(unknown.why).Error(), ".")+again))
+	return Failed("Whether "+sought+" is not known", errors.New(strings.TrimSuffix(Plainly(unknown.Why).Error(), ".")+again))
 }
+
+// anything is the form of arguments that are a text, or that the command checks.
+const anything = `(?s).*`

@@ -10,7 +10,7 @@ import (
 func contextCommand(ctx context.Context, s *Session, _ string) (string, error) {
 	use, lacks, err := s.ContextUse(ctx)
 	if err != nil {
-		return "", failed("droid did not tell what fills the context window", err)
+		return "", Failed("droid did not tell what fills the context window", err)
 	}
 	if lacks != "" {
 		return lacks, nil

@@ -20,7 +20,7 @@ func exportCommand(ctx context.Context, s *Session, file string) (string, error)
 		path, err = s.Export(ctx, info, file, named)
 	}
 	if err != nil {
-		return "", failed("The conversation was not exported", err)
+		return "", Failed("The conversation was not exported", err)
 	}
 	return "The conversation is in `" + path + "`.", nil
 }

@@ -17,10 +17,10 @@ func forkCommand(ctx context.Context, s *Session, which string) (string, error) 
 	} else {
 		var failure *jsonrpc.Error
 		id, failure = s.Fork(ctx)
-		err = plain(failure)
+		err = Plain(failure)
 	}
 	if err != nil {
-		return "", failed("The session was not copied", err)
+		return "", Failed("The session was not copied", err)
 	}
 	return fmt.Sprintf("The copy is the session `%s`; open it from your editor's list of sessions. This thread goes on as it is.", id), nil
 }

@@ -39,7 +39,7 @@ func changeServer(ctx context.Context, s *Session, verb, name, command string) (
 func showServers(ctx context.Context, s *Session) (string, error) {
 	all, err := s.MCPServers(ctx)
 	if err != nil {
-		return "", failed("droid did not tell its MCP servers", err)
+		return "", Failed("droid did not tell its MCP servers", err)
 	}
 	var b strings.Builder
 	for _, server := range all.Servers {

@@ -19,7 +19,7 @@ import (
 func permissionsCommand(ctx context.Context, s *Session, args string) (string, error) {
 	known, unread, err := s.Rules(ctx)
 	if err != nil {
-		return "", failed("The lists were not read", err)
+		return "", Failed("The lists were not read", err)
 	}
 	switch word, rest, _ := strings.Cut(strings.TrimSpace(args), " "); word {
 	case "why":
@@ -193,7 +193,7 @@ func takeBack(ctx context.Context, s *Session, known []rules.Rule, text string) 
 	others := ""
 	for _, k := range known {
 		switch {
-		case !means(text, k):
+		case !NamesRule(text, k):
 		case k.TakenBack():
 			mine = append(mine, k)
 		case k.Kind == rules.Allowed:

@@ -13,7 +13,7 @@ func renameCommand(ctx context.Context, s *Session, title string) (string, error
 		return "Give a title: `/rename My title`.", nil
 	}
 	if err := s.Rename(ctx, title); err != nil {
-		return "", failed("The session was not renamed", err)
+		return "", Failed("The session was not renamed", err)
 	}
 	return "The session is called “" + title + "” now.", nil
 }

@@ -13,7 +13,7 @@ import (
 func rewindCommand(ctx context.Context, s *Session, args string) (string, error) {
 	info, err := s.History(ctx)
 	if err != nil {
-		return "", failed(notRewound, err)
+		return "", Failed(NotRewound, err)
 	}
 	points, fields := RewindPoints(info.Messages), strings.Fields(args)
 	switch {
@@ -24,7 +24,7 @@ func rewindCommand(ctx context.Context, s *Session, args string) (string, error)
 	}
 	n, err := strconv.Atoi(fields[0])
 	if err != nil || n < 1 || n > len(points) {
-		return "", failed(notRewound, fmt.Errorf("%s is not the number of a prompt; they go from 1 to %d", fields[0], len(points)))
+		return "", Failed(NotRewound, fmt.Errorf("%s is not the number of a prompt; they go from 1 to %d", fields[0], len(points)))
 	}
 	plan, err := s.PlanRewind(ctx, info, points[n-1], len(fields) > 1)
 	if err != nil {
@@ -34,12 +34,7 @@ func rewindCommand(ctx context.Context, s *Session, args string) (string, error)
 		return "", err
 	}
 	text, err := s.Rewind(ctx, plan)
-	return rewoundTo(n) + text, err
-}
-
-// rewoundTo returns the first sentence for the user after a rewind to before prompt n.
-func rewoundTo(n int) string {
-	return fmt.Sprintf("This thread is back at the point before prompt %d. ", n)
+	return RewoundTo(n) + text, err
 }
 
 // listRewindPoints returns the list of points for the user.

@@ -15,7 +15,7 @@ import (
 func sessionsCommand(ctx context.Context, s *Session, _ string) (string, error) {
 	all, err := s.LatestSessions(ctx)
 	if err != nil {
-		return "", failed("The sessions could not be listed", err)
+		return "", Failed("The sessions could not be listed", err)
 	}
 	var b strings.Builder
 	listStored(&b, all.Latest, all.Thread)

@@ -17,7 +17,7 @@ func skillsCommand(ctx context.Context, s *Session, args string) (string, error)
 	if verb == "" {
 		skills, err := s.Skills(ctx)
 		if err != nil {
-			return "", failed("droid did not tell its skills", err)
+			return "", Failed("droid did not tell its skills", err)
 		}
 		return skillTable(skills), nil
 	}

@@ -4,15 +4,12 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/testing/fakedroid"
@@ -43,24 +40,6 @@ func TestCommandsCallExportedMethods(t *testing.T) {
 	require.Greater(t, checked, 25)
 }
 
-// The table has every command once, and a page names each.
-func TestEveryCommandHasOneRow(t *testing.T) {
-	page, err := os.ReadFile("../../docs/features.md")
-	require.NoError(t, err)
-	names := map[string]bool{}
-	for _, c := range slashCommands() {
-		require.False(t, names[c.Name], c.Name)
-		require.NotEmpty(t, c.Description, c.Name)
-		require.NotNil(t, c.Run, c.Name)
-		require.True(t, regexp.MustCompile("`/"+c.Name+"[` ]").Match(page), "%s in docs/features.md", c.Name)
-		names[c.Name] = true
-	}
-	require.True(t, names["shell"])
-	for _, c := range New(Config{Log: zap.NewNop()}).ownCommands() {
-		require.NotEqual(t, "shell", c.Name, "the configuration does not allow it")
-	}
-}
-
 // What a command does not understand it refuses, and says what it takes.
 func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
 	const takesNothing = "It takes nothing."
@@ -87,9 +66,9 @@ func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
 		e := begin(t, f.start)
-		e.inside(func(s *Session) { s.deps.config.Shell = true })
+		e.agent.Config.Shell = true
 		require.Equal(t, "end_turn", e.run("hello"))
-		for _, c := range slashCommands() {
+		for _, c := range SlashCommands() {
 			refuses, has := refused[c.Name]
 			switch {
 			case has:

@@ -36,9 +36,9 @@ func terminalCommands() map[string]string {
 	}
 }
 
-// terminalCommand is the answer to a command of droid's terminal. One with arguments that the terminal does not take is
+// TerminalCommand is the answer to a command of droid's terminal. One with arguments that the terminal does not take is
 // a text for the model: "/settings returns 500".
-func terminalCommand(name, args string) (c Command, ok bool) {
+func TerminalCommand(name, args string) (c Command, ok bool) {
 	instead, ok := terminalCommands()[name]
 	if args != "" && !slices.Contains([]string{"btw", "cd", "compress", "cwd", "fast", "handoff", "link-work", "loop"}, name) {
 		return c, false

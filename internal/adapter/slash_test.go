@@ -2,20 +2,16 @@ package adapter
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/diagnosis"
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -78,9 +74,6 @@ func TestTerminalCommands(t *testing.T) {
 			require.Equal(t, "end_turn", e.run(text))
 			require.Contains(t, e.updates(), "agent: droid: "+text)
 		}
-		for name := range terminalCommands() {
-			require.False(t, slices.ContainsFunc(slashCommands(), func(c Command) bool { return c.Name == name }), name)
-		}
 	})
 }
 
@@ -117,7 +110,9 @@ func TestCancelledCommand(t *testing.T) {
 		close(release) // droid is done with it all the same
 		synctest.Wait()
 		require.Equal(t, "end_turn", e.run("hello"))
-		e.inside(func(s *Session) { require.Equal(t, e.session, s.droidID, "the thread stays where it is") })
+		e.inside(func(s *Session) {
+			require.Equal(t, e.session, s.State().DroidSessionID, "the thread stays where it is")
+		})
 		require.Contains(t, strings.Join(e.updates(), "\n"), "Its result is the session late")
 	})
 }
@@ -191,24 +186,6 @@ func TestUsageIsToldWhereDroidTells(t *testing.T) {
 		}
 		require.JSONEq(t, `{"sessionUpdate":"usage_update","used":14087,"size":250000}`, string(e.lastUpdate("usage_update")))
 	})
-}
-
-func TestExportedFile(t *testing.T) {
-	dir := t.TempDir()
-	a := New(Config{Log: zap.NewNop()})
-	path, err := a.exportTo(t.Context(), new(stream.SessionInfo), exported{session: "s7", cwd: dir})
-	require.NoError(t, err)
-	require.Equal(t, filepath.Join(dir, "droid-s7.html"), path)
-	page, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.NotContains(t, string(page), dir, "the machine's directory is left out")
-	path, err = a.exportTo(t.Context(), new(stream.SessionInfo), exported{session: "s7", cwd: dir, file: "named.html", named: true})
-	require.NoError(t, err)
-	page, err = os.ReadFile(path)
-	require.NoError(t, err)
-	require.Contains(t, string(page), "<dt>Directory</dt><dd>"+dir+"<")
-	_, err = a.exportTo(t.Context(), new(stream.SessionInfo), exported{session: "s7", cwd: dir, file: "droid-s7.html"})
-	require.ErrorContains(t, err, "droid-s7.html exists")
 }
 
 // The status names droid's version, and an id that two things have once.

@@ -9,7 +9,7 @@ import (
 func trustCommand(ctx context.Context, s *Session, args string) (string, error) {
 	text, err := s.AnswerTrust(ctx, strings.ToLower(strings.TrimSpace(args)))
 	if err != nil {
-		return "", failed("It was not kept", err)
+		return "", Failed("It was not kept", err)
 	}
 	return text, nil
 }

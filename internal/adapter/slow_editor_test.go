@@ -90,7 +90,7 @@ func TestCancelIsHeardWhileTheEditorReadsNothing(t *testing.T) {
 		synctest.Wait()
 		require.GreaterOrEqual(t, told.place(1, `"droid.interrupt_session"`), 0, "droid hears of the cancel")
 		var idle bool
-		e.inside(func(s *Session) { idle = !s.prompts.RunsOne() && s.proc.Client() != nil })
+		e.inside(func(s *Session) { idle = !s.Prompts().RunsOne() && s.Process().Client() != nil })
 		require.True(t, idle, "the turn has ended, and droid was not killed for it")
 		require.Zero(t, time.Since(began), "nothing waited for a time to pass")
 
@@ -166,8 +166,8 @@ func TestALongHistoryWaitsForTheEditor(t *testing.T) {
 		prompt := again.prompt("short")
 		synctest.Wait()
 		again.inside(func(s *Session) {
-			require.NotNil(t, s.out.Full())
-			require.True(t, s.showsHistory(), "what the editor cannot take yet is not made into messages yet")
+			require.NotNil(t, s.Updates().Full())
+			require.True(t, s.ShowsHistory(), "what the editor cannot take yet is not made into messages yet")
 		})
 		again.out.resume()
 		require.Nil(t, again.await(load).Error)
@@ -226,7 +226,7 @@ func TestTheAgentEndsWhileAHistoryWaits(t *testing.T) {
 		again.out.pause()
 		again.request("session/load", sessionParamsOf(live.session))
 		synctest.Wait()
-		again.inside(func(s *Session) { require.True(t, s.showsHistory(), "the load goes on") })
+		again.inside(func(s *Session) { require.True(t, s.ShowsHistory(), "the load goes on") })
 		began := time.Now()
 		_ = again.in.Close() // the editor ends and reads nothing more
 		<-again.served
@@ -244,21 +244,21 @@ func TestOutputIsNotRepeatedToAnEditorThatReadsNothing(t *testing.T) {
 		e.out.pause()
 		output := ""
 		e.inside(func(s *Session) {
-			s.translate(quirks.ToolStarted{ID: "x", Name: "Execute"}, nil)
-			s.translate(quirks.ToolRunning{ID: "x"}, nil)
-			s.update(s.show.Text("m1", strings.Repeat("x", muchText/8), false)...) // the writer waits with it
+			s.Show(quirks.ToolStarted{ID: "x", Name: "Execute"})
+			s.Show(quirks.ToolRunning{ID: "x"})
+			s.ShowText("m1", strings.Repeat("x", muchText/8)) // the writer waits with it
 		})
 		synctest.Wait()
-		e.inside(func(s *Session) { s.update(s.show.Text("m2", strings.Repeat("x", muchText), false)...) })
+		e.inside(func(s *Session) { s.ShowText("m2", strings.Repeat("x", muchText)) })
 		for i := range 50 {
 			e.inside(func(s *Session) {
 				output += fmt.Sprintf("more %d ", i)
-				s.translate(quirks.ToolProgress{ID: "x", Update: stream.ProgressUpdate{FullOutput: output}}, nil)
+				s.Show(quirks.ToolProgress{ID: "x", Update: stream.ProgressUpdate{FullOutput: output}})
 			})
 			time.Sleep(render.OutputEvery)
 		}
 		e.inside(func(s *Session) {
-			s.translate(quirks.ToolEnded{ID: "x", Name: "Execute", Unfinished: true}, nil)
+			s.Show(quirks.ToolEnded{ID: "x", Name: "Execute", Unfinished: true})
 		})
 		e.out.resume()
 		synctest.Wait()

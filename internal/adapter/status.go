@@ -64,16 +64,16 @@ type Status struct {
 func (s *Session) Status(ctx context.Context) (status Status) {
 	cwd, client := s.cwd, s.proc.Client()
 	err := s.callBounded(ctx, func(ctx context.Context) (err error) {
-		status.Droid, err = files.CallBounded(ctx, s.deps.calls, "Locate", "droid", func(string) (string, error) { return s.deps.config.Locate() })
+		status.Droid, err = files.CallBounded(ctx, s.deps.Calls, "Locate", "droid", func(string) (string, error) { return s.deps.Config.Locate() })
 		if err != nil {
 			return err
 		}
-		status.Release, err = files.CallBounded(ctx, s.deps.calls, "Release", status.Droid, func(path string) (string, error) { return s.deps.config.Release(ctx, path) })
+		status.Release, err = files.CallBounded(ctx, s.deps.Calls, "Release", status.Droid, func(path string) (string, error) { return s.deps.Config.Release(ctx, path) })
 		if err != nil {
 			s.log.Info("droid did not tell its version", zap.Error(err))
 			status.Release = "of an unknown version"
 		}
-		if project, err := s.deps.opener.Project(ctx, cwd, client); err == nil {
+		if project, err := s.deps.Opener.Project(ctx, cwd, client); err == nil {
 			status.Trusted = project.State()
 		}
 		return nil
@@ -85,7 +85,7 @@ func (s *Session) Status(ctx context.Context) (status Status) {
 		version := client.Version()
 		status.Runs, status.Unknown = &version, client.UnknownFields()
 	}
-	status.State, status.Agent, status.FilesWay = s.State(), s.deps.config.Version, s.filesWay()
+	status.State, status.Agent, status.FilesWay = s.State(), s.deps.Config.Version, s.filesWay()
 	return status
 }
 
@@ -94,11 +94,11 @@ func (s *Session) filesWay() string {
 	switch {
 	case s.fileCalls.On():
 		return "through the editor"
-	case s.deps.config.Files == FilesDisk:
+	case s.deps.Config.Files == FilesDisk:
 		return "on disk, as --files says"
-	case !s.deps.client.Files:
+	case !s.deps.Client.Files:
 		return "on disk; this editor does not offer its buffers"
-	case !s.deps.config.Files.usesEditor(s.deps.client):
+	case !s.deps.Config.Files.UsesEditor(s.deps.Client):
 		return "on disk; this editor's buffers are not used (--files editor uses them)"
 	case s.proc.Client() == nil:
 		return "as the next process allows"

@@ -9,9 +9,9 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// promptRequired is what a client sends as idleBehavior when it wants to send the message
+// PromptRequired is what a client sends as idleBehavior when it wants to send the message
 // as a prompt by itself where no turn runs.
-const promptRequired = "promptRequired"
+const PromptRequired = "promptRequired"
 
 // steered is the result of protocol.SteeringMethod.
 type steered struct {
@@ -21,17 +21,17 @@ type steered struct {
 
 var (
 	outcomeInjected       = steered{Outcome: "injected"}
-	outcomePromptRequired = steered{Outcome: promptRequired, Reason: "noRunningTurn"}
+	outcomePromptRequired = steered{Outcome: PromptRequired, Reason: "noRunningTurn"}
 	outcomeStarted        = steered{Outcome: "startedNewTurn"}
 )
 
 // steer takes a message for the turn that runs, or for one of its own. Where further is set then, droid is still to get it.
-func (p *userPrompt) steer(c *wire.Call, place *ticket, asksBack bool) (outcome any, err *jsonrpc.Error) {
+func (p *userPrompt) steer(c *wire.Call, place *Ticket, asksBack bool) (outcome any, err *jsonrpc.Error) {
 	s := p.s
-	if err = s.enter(place.Release); err != nil {
+	if err = s.Enter(place.Release); err != nil {
 		return nil, err
 	}
-	defer s.exit(&err)
+	defer s.Exit(&err)
 	if err := s.takesNothing(); err != nil {
 		return nil, err
 	}
@@ -48,16 +48,16 @@ func (p *userPrompt) steer(c *wire.Call, place *ticket, asksBack bool) (outcome 
 	case asksBack:
 		return outcomePromptRequired, nil
 	}
-	s.deps.respond(c, outcomeStarted, nil) // the turn's updates come behind that
+	s.deps.Respond(c, outcomeStarted, nil) // the turn's updates come behind that
 	p.began = time.Now()
 	p.accept()
 	s.cancelIfLate(place)
 	return outcomeStarted, nil
 }
 
-// steer takes a message for the turn that runs, in the place of its request, and returns the request's result. blocks are what the editor
+// Steer takes a message for the turn that runs, in the place of its request, and returns the request's result. blocks are what the editor
 // sent under the id session. asksBack is whether the client sends the message as a prompt by itself where no turn runs.
-func (s *Session) steer(c *wire.Call, place *ticket, session string, blocks json.RawMessage, asksBack bool) (any, *jsonrpc.Error) {
+func (s *Session) Steer(c *wire.Call, place *Ticket, session string, blocks json.RawMessage, asksBack bool) (any, *jsonrpc.Error) {
 	p, err := s.readPrompt(c.Context, session, blocks)
 	if err != nil {
 		return nil, err

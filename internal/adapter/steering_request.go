@@ -36,13 +36,13 @@ func (a *Agent) steer(c *wire.Call) (any, *jsonrpc.Error) {
 	if err := acperr.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
-	if b := params.Meta.Steering.IdleBehavior; b != nil && *b != promptRequired {
-		return nil, acperr.InvalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, promptRequired)
+	if b := params.Meta.Steering.IdleBehavior; b != nil && *b != PromptRequired {
+		return nil, acperr.InvalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, PromptRequired)
 	}
 	s, place, err := a.reach(c)
 	if err != nil {
 		return nil, err
 	}
 	defer place.Release()
-	return s.steer(c, place, params.SessionID, params.Prompt, params.asksBack())
+	return s.Steer(c, place, params.SessionID, params.Prompt, params.asksBack())
 }

@@ -42,8 +42,8 @@ func (s *Session) markLoading(ctx context.Context) (held error) {
 	var release func()
 	var err error
 	s.unlocked(ctx, func(ctx context.Context) {
-		held = s.deps.opener.FreeToMove(ctx, id, cwd, leavingTime)
-		release, err = s.deps.opener.MarkLoading(ctx, id)
+		held = s.deps.Opener.FreeToMove(ctx, id, cwd, leavingTime)
+		release, err = s.deps.Opener.MarkLoading(ctx, id)
 	})
 	if s.loading.Is(id) {
 		s.loading.held = held
@@ -79,7 +79,7 @@ func (s *Session) lockStored() {
 	s.mu.Go(func() {
 		s.notifyReplayed(s.Context)
 		others := false
-		s.unlocked(s.Context, func(ctx context.Context) { others = isOpenElsewhere(ctx, s.deps.opener, id) })
+		s.unlocked(s.Context, func(ctx context.Context) { others = isOpenElsewhere(ctx, s.deps.Opener, id) })
 		told, _ := s.storeLock.Others() // when it could not be locked
 		if s.storeLock.SetOthers(id, others); others && !told {
 			s.notifySoon(openElsewhere)
@@ -88,8 +88,8 @@ func (s *Session) lockStored() {
 		var marked time.Time
 		var err error
 		s.unlocked(s.Context, func(ctx context.Context) {
-			if release, err = s.deps.opener.MarkOpen(ctx, id); err == nil {
-				marked, _ = s.deps.opener.Marked(ctx, id) // else the user is told once too often
+			if release, err = s.deps.Opener.MarkOpen(ctx, id); err == nil {
+				marked, _ = s.deps.Opener.Marked(ctx, id) // else the user is told once too often
 			}
 		})
 		if err != nil {
@@ -132,7 +132,7 @@ func (s *Session) lookForOthers() {
 	s.mu.Go(func() {
 		var marked time.Time
 		var err error
-		s.unlocked(s.Context, func(ctx context.Context) { marked, err = s.deps.opener.Marked(ctx, id) })
+		s.unlocked(s.Context, func(ctx context.Context) { marked, err = s.deps.Opener.Marked(ctx, id) })
 		if err == nil && s.storeLock.Joined(id, marked) {
 			s.notifySoon(openedElsewhere)
 		}
@@ -141,7 +141,7 @@ func (s *Session) lookForOthers() {
 
 // notifySoon sends a Notice as soon as the editor takes it, also while no prompt runs.
 func (s *Session) notifySoon(text string) {
-	if s.deps.client.HidesUpdatesOutsidePrompt {
+	if s.deps.Client.HidesUpdatesOutsidePrompt {
 		s.update(render.Notice(text))
 		return
 	}
@@ -155,6 +155,6 @@ func (s *Session) notifySoon(text string) {
 // releaseLock releases a lock of the store, and does not wait.
 func (s *Session) releaseLock(release func()) {
 	if release != nil {
-		s.async(func(context.Context) { s.deps.atEnd("release", files.ReleaseTime, release) })
+		s.async(func(context.Context) { s.deps.AtEnd("release", files.ReleaseTime, release) })
 	}
 }

@@ -29,14 +29,14 @@ type subagentSession struct {
 
 // adoptSubagents makes the droid that the session has just got report its subagents as sessions, where the client takes that.
 func (s *Session) adoptSubagents() {
-	if s.deps.client.Subagents != "" {
+	if s.deps.Client.Subagents != "" {
 		s.proc.Norm().ShowSubagents()
 	}
 }
 
 // beginSubagent announces a subagent that begins, or works again.
 func (s *Session) beginSubagent(ev quirks.SubagentStarted) {
-	if s.deps.client.Subagents == "" {
+	if s.deps.Client.Subagents == "" {
 		return
 	}
 	if s.subagents == nil {
@@ -44,7 +44,7 @@ func (s *Session) beginSubagent(ev quirks.SubagentStarted) {
 	}
 	one := s.subagents[ev.ID]
 	if one == nil {
-		one = &subagentSession{view: render.New(render.Options{CWD: s.cwd, Capabilities: s.deps.client, NewID: uuid.NewString, LoginHint: diagnosis.LoginRemedy()})}
+		one = &subagentSession{view: render.New(render.Options{CWD: s.cwd, Capabilities: s.deps.Client, NewID: uuid.NewString, LoginHint: diagnosis.LoginRemedy()})}
 		s.subagents[ev.ID] = one
 	}
 	if one.parent = ""; s.subagents[ev.Parent] != nil {
@@ -53,7 +53,7 @@ func (s *Session) beginSubagent(ev quirks.SubagentStarted) {
 	update := protocol.SubagentIn(ev.ID, protocol.SubagentRunning, "")
 	update.Title, update.Description = protocol.Line(cmp.Or(ev.Type, "subagent")), protocol.Line(ev.Description)
 	parent := cmp.Or(one.parent, s.out.Session())
-	if s.deps.client.Subagents == protocol.AirSubagents {
+	if s.deps.Client.Subagents == protocol.AirSubagents {
 		one.announced = update.AirSpawned(ev.Prompt)
 		s.out.SendFor(parent, one.announced)
 		return
@@ -68,7 +68,7 @@ func (s *Session) beginSubagent(ev quirks.SubagentStarted) {
 // sendSubagentState sends the parent the state of a subagent, stopReason with protocol.SubagentIdle.
 func (s *Session) sendSubagentState(id, state, stopReason string) {
 	update := protocol.Update(protocol.SubagentIn(id, state, stopReason))
-	if s.deps.client.Subagents == protocol.AirSubagents {
+	if s.deps.Client.Subagents == protocol.AirSubagents {
 		update = protocol.SubagentIn(id, state, stopReason).AirState()
 	}
 	if update != nil {
@@ -187,7 +187,7 @@ type subagentReplay struct {
 
 // replaysSubagents begins to show a history's subagents; nil for a client that is shown none.
 func (r *reload) replaysSubagents() *subagentReplay {
-	if r.s.deps.client.Subagents == "" {
+	if r.s.deps.Client.Subagents == "" {
 		return nil
 	}
 	asks := make(map[string]int)
@@ -237,7 +237,7 @@ func (r *subagentReplay) replay(ctx context.Context, call, id string, input json
 		var more []stream.ChildLine
 		var to store.Offset
 		_ = s.unlockedFor(ctx, fileTime, func(ctx context.Context) error {
-			more, to = s.deps.threads.Subagent(ctx, id, from)
+			more, to = s.deps.Threads.Subagent(ctx, id, from)
 			return nil
 		})
 		if lines = append(lines, more...); to == from {

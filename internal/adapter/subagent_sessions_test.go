@@ -72,7 +72,7 @@ func textOf(update json.RawMessage) string {
 func subagentEditor(t *testing.T, root string, start starter) *editor {
 	t.Helper()
 	e := open(t, start)
-	e.agent.config.Store = store.New(root, zap.NewNop())
+	e.agent.Config.Store = store.New(root, zap.NewNop())
 	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+takesSubagents+`,`+asZed+`}`).Error)
 	e.beginSession()
 	return e
@@ -173,7 +173,7 @@ func TestSubagentSessionsForAir(t *testing.T) {
 			e := open(t, playing(launches(root, func(d *fakedroid.Droid, s *fakedroid.Subagent) error {
 				return inTurn(func() error { return worksOn(d, s, "done") }, func() error { return reportsDone(d, s) })
 			}), fakedroid.WithVersion(fakedroid.V0225)))
-			e.agent.config.Store = store.New(root, zap.NewNop())
+			e.agent.Config.Store = store.New(root, zap.NewNop())
 			initialized := e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+declares+`,`+asZed+`}`)
 			require.Contains(t, string(initialized.Result), `"capabilities":["nativeSubagentSessions"]`)
 			require.Contains(t, string(initialized.Result), `"subagents":{}`)

@@ -33,7 +33,7 @@ const fileTime = 2 * time.Second
 // readSubagent reads a subagent's file on, without the lock.
 func (s *Session) readSubagent(ctx context.Context, id string) (from, to store.Offset, lines []stream.ChildLine) {
 	from = s.proc.Subagents.Place(id)
-	_ = s.unlockedFor(ctx, fileTime, func(ctx context.Context) error { lines, to = s.deps.threads.Subagent(ctx, id, from); return nil })
+	_ = s.unlockedFor(ctx, fileTime, func(ctx context.Context) error { lines, to = s.deps.Threads.Subagent(ctx, id, from); return nil })
 	return from, to, lines
 }
 

@@ -105,7 +105,7 @@ func reportsDone(d *fakedroid.Droid, s *fakedroid.Subagent) error {
 func beginOn(t *testing.T, root string, start starter) *editor {
 	t.Helper()
 	e := connect(t, start)
-	e.agent.config.Store = store.New(root, zap.NewNop())
+	e.agent.Config.Store = store.New(root, zap.NewNop())
 	e.beginSession()
 	return e
 }
@@ -320,7 +320,7 @@ func TestSubagentInBackground(t *testing.T) {
 			return inTurn(func() error { return s.Write(s.Calls("Let me see. ", create)) }, func() error { return d.Pause(time.Minute) },
 				func() error { return worksOn(d, s, "done") }, func() error { return reportsDone(d, s) })
 		})))
-		e.agent.config.Store, e.agent.config.ParkAfter = store.New(root, zap.NewNop()), time.Second
+		e.agent.Config.Store, e.agent.Config.ParkAfter = store.New(root, zap.NewNop()), time.Second
 		e.beginSession()
 		require.Equal(t, "end_turn", e.run("go"))
 		require.Equal(t, shownCall{"Task look", "completed", "The subagent works in the background.\n"}, e.task())
@@ -418,7 +418,7 @@ func TestAgentDiesWithSubagents(t *testing.T) {
 				e.agent.Kill()
 
 				other := connect(t, playing(repeats(), sessions))
-				other.agent.config.Store = store.New(left, zap.NewNop())
+				other.agent.Config.Store = store.New(left, zap.NewNop())
 				other.session = e.session
 				require.Nil(t, other.call("session/load", sessionParamsOf(e.session)).Error)
 				time.Sleep(time.Minute)

@@ -21,7 +21,7 @@ func (a *Agent) stopTask(c *wire.Call) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	stopped, err := s.stopTask(place.Release, params.AsyncTaskID)
+	stopped, err := s.StopTask(place.Release, params.AsyncTaskID)
 	if err != nil {
 		return nil, err
 	}

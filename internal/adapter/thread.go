@@ -35,7 +35,7 @@ func (s *Session) switchSession(ctx context.Context, next store.Successor, fresh
 		s.tellLateSession(id)
 		return context.Cause(ctx)
 	}
-	if !s.deps.sessions.Claim(s, id) {
+	if !s.deps.Sessions.Claim(s, id) {
 		s.stays(old)
 		s.update(s.show.EndCompaction(render.CompactionFailed)...)
 		return message("droid made the session " + id + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
@@ -43,11 +43,11 @@ func (s *Session) switchSession(ctx context.Context, next store.Successor, fresh
 	if err := s.move(s.Context, id, fresh); err != nil {
 		s.droidID = old
 		if id != old && id != s.out.Session() {
-			s.deps.sessions.Release(s, id)
+			s.deps.Sessions.Release(s, id)
 		}
 		s.stays(old)
 		s.update(s.show.EndCompaction(render.CompactionFailed)...)
-		return failed("droid made the session "+id+" and did not load it", plain(err))
+		return Failed("droid made the session "+id+" and did not load it", Plain(err))
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (s *Session) tellLateSession(id string) {
 func (s *Session) noteMove(ctx context.Context, from, to string) {
 	lost := ""
 	s.unlocked(ctx, func(ctx context.Context) {
-		next := s.deps.threads.Successor(ctx, from)
+		next := s.deps.Threads.Successor(ctx, from)
 		next.Made(to, store.LinkMoved)
 		lost = next.Lost()
 	})
@@ -138,7 +138,7 @@ func (s *Session) noteMove(ctx context.Context, from, to string) {
 // must load that one (quirk 22). If it is open here already, two processes would work
 // on it, so this process is killed.
 func (s *Session) followTo(id string) {
-	if s.deps.sessions.Claim(s, id) {
+	if s.deps.Sessions.Claim(s, id) {
 		if old := s.droidID; old != id {
 			s.mu.Go(func() { s.noteMove(s.Context, old, id) })
 		}
@@ -164,16 +164,16 @@ type LatestSessions struct {
 func (s *Session) LatestSessions(ctx context.Context) (all LatestSessions, err error) {
 	a, works := s.deps, s.droidID
 	err = s.callWithin(ctx, opening.Time, errListTime, func(ctx context.Context) error {
-		page, err := a.listStored(ctx, store.Query{Limit: 20})
+		page, err := a.ListStored(ctx, store.Query{Limit: 20})
 		if err != nil {
 			return err
 		}
 		all.Latest = page.Sessions
-		if all.Thread, err = a.threads.IDs(ctx, works); err != nil {
+		if all.Thread, err = a.Threads.IDs(ctx, works); err != nil {
 			return err
 		}
 		for _, id := range all.Thread {
-			if one, err := a.opener.Find(ctx, id); err == nil && id != works {
+			if one, err := a.Opener.Find(ctx, id); err == nil && id != works {
 				all.Earlier = append(all.Earlier, one)
 			}
 		}
@@ -182,7 +182,7 @@ func (s *Session) LatestSessions(ctx context.Context) (all LatestSessions, err e
 	return all, err
 }
 
-// listStored lists stored sessions.
-func (d *Deps) listStored(ctx context.Context, q store.Query) (store.Page, error) {
-	return files.CallBounded(ctx, d.calls, "Store.List", "the store of sessions", func(string) (store.Page, error) { return d.config.Store.List(ctx, q) })
+// ListStored lists stored sessions.
+func (d *Deps) ListStored(ctx context.Context, q store.Query) (store.Page, error) {
+	return files.CallBounded(ctx, d.Calls, "Store.List", "the store of sessions", func(string) (store.Page, error) { return d.Config.Store.List(ctx, q) })
 }

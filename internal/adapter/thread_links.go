@@ -14,7 +14,7 @@ import (
 // another agent compacted or rewound it since this one opened it.
 func (s *Session) catchUp(ids []string) {
 	newest := ids[len(ids)-1]
-	if newest == s.droidID || !slices.Contains(ids, s.droidID) || !s.deps.sessions.Claim(s, newest) {
+	if newest == s.droidID || !slices.Contains(ids, s.droidID) || !s.deps.Sessions.Claim(s, newest) {
 		return
 	}
 	s.droidID = newest
@@ -24,14 +24,14 @@ func (s *Session) catchUp(ids []string) {
 // stays notes that the thread does not go on in the session that droid made of this
 // one.
 func (s *Session) stays(from string) {
-	s.async(func(context.Context) { s.deps.threads.MarkStays(from) })
+	s.async(func(context.Context) { s.deps.Threads.MarkStays(from) })
 }
 
 // copyOptions notes for the copy of a thread what droid knows nothing of and does not copy: the value of options.FollowUp.
 func (d *Deps) copyOptions(ctx context.Context, ids []string, copied string) (followUp string) {
-	followUp = d.threads.FollowUp(ctx, ids)
+	followUp = d.Threads.FollowUp(ctx, ids)
 	if followUp != "" {
-		_ = d.threads.SetFollowUp(copied, followUp) // it is logged
+		_ = d.Threads.SetFollowUp(copied, followUp) // it is logged
 	}
 	return followUp
 }
@@ -43,7 +43,7 @@ func (s *Session) setFollowUp(ctx context.Context, value string) bool {
 	}
 	s.updateState()
 	at, err := s.droidID, error(nil)
-	s.unlocked(ctx, func(context.Context) { err = s.deps.threads.SetFollowUp(at, value) })
+	s.unlocked(ctx, func(context.Context) { err = s.deps.Threads.SetFollowUp(at, value) })
 	if err != nil {
 		s.update(render.Notice("What becomes of a second prompt is set as long as this session is open; it could not be written down (" + err.Error() + ")."))
 	}

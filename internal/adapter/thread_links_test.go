@@ -27,7 +27,7 @@ import (
 func agentOn(t *testing.T, f *fleet, root string) *editor {
 	t.Helper()
 	e := open(t, f.start)
-	e.agent.config.Store = store.New(root, zap.NewNop())
+	e.agent.Config.Store = store.New(root, zap.NewNop())
 	require.Nil(t, e.call("initialize", `{"protocolVersion":1,`+asZed+`}`).Error)
 	return e
 }
@@ -35,7 +35,7 @@ func agentOn(t *testing.T, f *fleet, root string) *editor {
 // threadIDs are the ids of the thread that a session belongs to.
 func (e *editor) threadIDs(id string) []string {
 	e.t.Helper()
-	ids, err := e.agent.config.Store.Thread(id)
+	ids, err := e.agent.Config.Store.Thread(id)
 	require.NoError(e.t, err)
 	return ids
 }
@@ -112,7 +112,7 @@ func TestFollowUpOverRestarts(t *testing.T) {
 			require.Nil(t, answer.Error)
 			require.Equal(t, want, optionsOf(t, answer.Result)["follow_up"].CurrentValue)
 			e.session = id
-			e.inside(func(s *Session) { require.Equal(t, want == "steer", s.options.Steers()) })
+			e.inside(func(s *Session) { require.Equal(t, want == "steer", s.OptionState().Steers()) })
 			require.Equal(t, "queue", optionsOf(t, e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`).Result)["follow_up"].CurrentValue)
 			require.Nil(t, e.set("follow_up", "queue").Error)
 			e.close()
@@ -129,7 +129,7 @@ func TestForksOfAThread(t *testing.T) {
 				f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
 				ids := movedTwice(t, f, root)
 				e := agentOn(t, f, root)
-				require.NoError(t, e.agent.config.Store.Link(store.Link{From: ids[0], To: ids[0], Kind: store.LinkOptions, FollowUp: options.Steer}))
+				require.NoError(t, e.agent.Config.Store.Link(store.Link{From: ids[0], To: ids[0], Kind: store.LinkOptions, FollowUp: options.Steer}))
 				if isOpen {
 					require.Nil(t, e.call("session/resume", sessionParamsOf(ids[1])).Error)
 				}
@@ -138,7 +138,7 @@ func TestForksOfAThread(t *testing.T) {
 				require.Equal(t, options.Steer, optionsOf(t, answer.Result)["follow_up"].CurrentValue)
 				require.Equal(t, []string{forked}, e.threadIDs(forked))
 				require.Equal(t, ids, e.threadIDs(ids[0]))
-				require.Equal(t, options.Steer, e.agent.config.Store.FollowUp([]string{forked}), "kept for a load")
+				require.Equal(t, options.Steer, e.agent.Config.Store.FollowUp([]string{forked}), "kept for a load")
 				require.Nil(t, e.call("session/load", sessionParamsOf(forked)).Error)
 				require.Equal(t, []string{"user: after rew", "agent: re: after rew"}, e.of(forked)[:2])
 			})
@@ -176,10 +176,10 @@ func TestForkOfAnEarlierConversation(t *testing.T) {
 			require.Nil(t, e.call("session/load", sessionParamsOf(copied)).Error)
 			require.Contains(t, strings.Join(e.of(copied), "\n"), want)
 			require.Equal(t, command == "/fork", slices.Contains(e.of(copied), "agent: re: after rew"))
-			require.Equal(t, options.Steer, e.agent.config.Store.FollowUp([]string{copied}), command)
+			require.Equal(t, options.Steer, e.agent.Config.Store.FollowUp([]string{copied}), command)
 			require.Nil(t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, copied)).Error)
 		}
-		e.inside(func(s *Session) { require.Equal(t, ids[2], s.droidID) })
+		e.inside(func(s *Session) { require.Equal(t, ids[2], s.State().DroidSessionID) })
 		require.Contains(t, said("/fork "+ids[2]), "`/fork` alone copies it")
 		require.Contains(t, said("/fork ../../x"), "is not one of this thread's earlier conversations")
 		require.Equal(t, 1, f.alive())
@@ -200,7 +200,7 @@ func TestThreadThatStays(t *testing.T) {
 				<-release
 				return fakedroid.Fields{"newSessionId": f.store.Add("/workspace")}, ""
 			}))
-			e.inside(func(s *Session) { s.proc.Client().Kill() }) // the next one answers so
+			e.inside(func(s *Session) { s.Process().Client().Kill() }) // the next one answers so
 			synctest.Wait()
 			id := e.prompt("/compact")
 			synctest.Wait()
@@ -242,7 +242,7 @@ func TestUnwritableLinks(t *testing.T) {
 		require.Contains(t, text, "This could not be written down")
 		require.Contains(t, text, "this one is then the session `"+f.made()+"`")
 		require.Equal(t, "end_turn", e.run("two"))
-		e.inside(func(s *Session) { require.Equal(t, f.made(), s.droidID) })
+		e.inside(func(s *Session) { require.Equal(t, f.made(), s.State().DroidSessionID) })
 		file(t, root, e.session, "A")
 		file(t, root, f.made(), "B")
 		require.Nil(t, e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error)
@@ -444,7 +444,7 @@ func TestOpenedInAnotherAgentIsToldWithTheNextPrompt(t *testing.T) {
 			root := filepath.Join(t.TempDir(), "sessions")
 			f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeatsLater())
 			e := open(t, f.start)
-			e.agent.config.Store = store.New(root, zap.NewNop())
+			e.agent.Config.Store = store.New(root, zap.NewNop())
 			require.Nil(t, e.call("initialize", fmt.Sprintf(`{"protocolVersion":1,"clientInfo":{"name":%q,"version":"1"}}`, client)).Error)
 			e.beginSession()
 			times := func() int {
@@ -478,9 +478,9 @@ func TestLoadAfterAnotherAgent(t *testing.T) {
 		require.Nil(t, second.call("session/load", sessionParamsOf(first.session)).Error)
 		require.Equal(t, "end_turn", first.run("/compact"))
 		require.Equal(t, "end_turn", first.run("two"))
-		second.inside(func(s *Session) { require.Equal(t, first.session, s.droidID) })
+		second.inside(func(s *Session) { require.Equal(t, first.session, s.State().DroidSessionID) })
 		require.Nil(t, second.call("session/load", sessionParamsOf(first.session)).Error)
-		second.inside(func(s *Session) { require.Equal(t, one.made(), s.droidID) })
+		second.inside(func(s *Session) { require.Equal(t, one.made(), s.State().DroidSessionID) })
 		require.Contains(t, second.of(first.session), "agent: re: two")
 		require.Equal(t, 1, other.alive())
 		require.NotContains(t, second.updates(), "agent: "+movedOn)
@@ -499,14 +499,14 @@ func TestFollowedSessionIsNoted(t *testing.T) {
 		e.beginSession()
 		to := f.store.Add("/workspace")
 		e.inside(func(s *Session) {
-			s.applyEvent(quirks.Other{Event: stream.SessionSwitched{From: e.session, To: to}}, nil)
-			require.Equal(t, to, s.droidID)
-			require.Equal(t, e.session, s.out.Session(), "the editor keeps its id")
+			s.ApplyEvent(quirks.Other{Event: stream.SessionSwitched{From: e.session, To: to}})
+			require.Equal(t, to, s.State().DroidSessionID)
+			require.Equal(t, e.session, s.Updates().Session(), "the editor keeps its id")
 		})
 		synctest.Wait()
 		require.Equal(t, []string{e.session, to}, e.threadIDs(e.session))
-		require.NoError(t, e.agent.config.Store.Link(store.Link{From: to, To: to, Kind: store.LinkStays}))
-		e.inside(func(s *Session) { s.followTo(to) })
+		require.NoError(t, e.agent.Config.Store.Link(store.Link{From: to, To: to, Kind: store.LinkStays}))
+		e.inside(func(s *Session) { s.FollowTo(to) })
 		synctest.Wait()
 		require.Equal(t, []string{e.session, to}, e.threadIDs(to), "it is there already")
 	})
@@ -599,14 +599,14 @@ func TestTitleWhileTheThreadMoves(t *testing.T) {
 							return fakedroid.Fields{"success": true}, ""
 						}}, ""
 					}))
-					e.inside(func(s *Session) { s.endDroid(replaced, "test") }) // the next one renames
+					e.inside(func(s *Session) { s.ReplaceDroid() }) // the next one renames
 					require.Equal(t, "end_turn", e.run("one"))
 					file(t, root, e.session, "Old")
 					moves := e.prompt(command)
 					time.Sleep(moment)
 					require.Nil(t, e.call("session/set_title", e.inSession(`,"title":"New"`)).Error)
 					require.Equal(t, "end_turn", ended(e.await(moves)))
-					require.Equal(t, "New", e.agent.config.Store.Title(f.made()))
+					require.Equal(t, "New", e.agent.Config.Store.Title(f.made()))
 				})
 			})
 		}

@@ -174,13 +174,13 @@ func TestNewSessionThatIsOpenAlready(t *testing.T) {
 		taken := f.store.Add("/workspace")
 		require.Nil(t, e.call("session/load", sessionParamsOf(taken)).Error)
 		f.options = append(f.options, answering("compact_session", fakedroid.Fields{"newSessionId": taken, "removedCount": 4}))
-		e.inside(func(s *Session) { s.proc.Client().Kill() }) // the next one answers so
+		e.inside(func(s *Session) { s.Process().Client().Kill() }) // the next one answers so
 		synctest.Wait()
 		require.Equal(t, "end_turn", e.run("/compact"))
 		require.Contains(t, strings.Join(e.updates(), "\n"), "has been opened as a thread of its own already")
 		require.Equal(t, "end_turn", e.run("two"))
 		require.Equal(t, 2, f.alive())
-		e.inside(func(s *Session) { require.Equal(t, e.session, s.droidID) })
+		e.inside(func(s *Session) { require.Equal(t, e.session, s.State().DroidSessionID) })
 	})
 }
 
@@ -205,7 +205,7 @@ func TestCancelWhileTheThreadMoves(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, "end_turn", e.run("two"))
 		require.Contains(t, strings.Join(e.updates(), "\n"), "after you had cancelled it. `/fork before` reopens the conversation as it was")
-		e.inside(func(s *Session) { require.Equal(t, f.made(), s.droidID) })
+		e.inside(func(s *Session) { require.Equal(t, f.made(), s.State().DroidSessionID) })
 	})
 }
 
@@ -258,7 +258,7 @@ func TestDeleteBehindClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
 		e := open(t, f.start)
-		e.agent.config.Store = store.New(t.TempDir(), zap.NewNop())
+		e.agent.Config.Store = store.New(t.TempDir(), zap.NewNop())
 		require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
 		e.beginSession()
 		require.Equal(t, "end_turn", e.run("one"))

@@ -41,7 +41,7 @@ func (s *Session) translate(ev quirks.Event, files render.Files) {
 // updateFromDroid tells what droid said. A client that would drop or lose what it is told while no prompt of its own runs gets the words
 // with the next one.
 func (s *Session) updateFromDroid(things ...protocol.Update) {
-	outside := s.deps.client.UpdatesInPromptsOnly() && !s.prompts.Busy()
+	outside := s.deps.Client.UpdatesInPromptsOnly() && !s.prompts.Busy()
 	for _, thing := range things {
 		if text, ok := thing.(render.Text); ok && outside {
 			s.out.KeepText(text)
@@ -68,7 +68,7 @@ func (s *Session) explain(failed []render.FailedEdit, held *filecalls.Deferred) 
 			}
 		}()
 		var results map[string]string
-		s.unlocked(s.Context, func(ctx context.Context) { results = s.deps.threads.Results(ctx, session, calls) })
+		s.unlocked(s.Context, func(ctx context.Context) { results = s.deps.Threads.Results(ctx, session, calls) })
 		events := s.fileCalls.Release(held)
 		if events == nil {
 			return // droid has ended in the meantime, or the session

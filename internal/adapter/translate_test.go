@@ -51,7 +51,7 @@ func TestWhyAnEditFailedOnASlowDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := failsToEdit(t, tc.next)
-				e.agent.calls.BeforeCall = func(call files.CallName) {
+				e.agent.Calls.BeforeCall = func(call files.CallName) {
 					if call == "Store.Results" {
 						time.Sleep(time.Second)
 					}

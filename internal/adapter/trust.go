@@ -38,7 +38,7 @@ func (s *Session) notifyExcluded() {
 	switch {
 	case project.HasUnread():
 		then = trust.NotReadable
-	case !s.deps.config.Trust.MayAsk():
+	case !s.deps.Config.Trust.MayAsk():
 		then = "The agent was started with `--trust never`."
 	case !project.Fits():
 		then = "That is too much to ask about: `/trust` lists it, and then `/trust yes` lets it run."
@@ -51,7 +51,7 @@ func (s *Session) notifyExcluded() {
 	if client.Without().HidesServers() {
 		others = " Meanwhile no MCP server of yours or of the editor's runs either: droid cannot tell them apart."
 	}
-	if s.deps.editorFiles != nil && !client.HasHooks() {
+	if s.deps.EditorFiles != nil && !client.HasHooks() {
 		others += " Files are read and written on the disk meanwhile, without the editor."
 	}
 	text := project.ExcludedText(then + others)
@@ -62,7 +62,7 @@ func (s *Session) notifyExcluded() {
 		text += "\n\n" + project.Screen("`/trust`")
 	}
 	switch {
-	case !s.deps.client.HidesUpdatesOutsidePrompt || s.prompts.RunsOne():
+	case !s.deps.Client.HidesUpdatesOutsidePrompt || s.prompts.RunsOne():
 		s.notify(text)
 	case !asks || others != "": // else the question of the first prompt says it
 		s.out.AddNotices(text)
@@ -81,7 +81,7 @@ const mostLooks = 8
 // replaced is true. Whatever is no clear yes allows nothing.
 func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *jsonrpc.Error) {
 	s := p.s
-	if s.deps.config.Trust.TrustsAll() {
+	if s.deps.Config.Trust.TrustsAll() {
 		return false, nil
 	}
 	said := false // yes, to this prompt's question
@@ -135,7 +135,7 @@ func (s *Session) lookAtProject(ctx context.Context) (client *droid.Client, proj
 	cwd := s.cwd
 	for {
 		client = s.proc.Client()
-		s.unlockedAs(ctx, "the prompt", "a look at the project", func(ctx context.Context) { project, err = s.deps.opener.Project(ctx, cwd, client) })
+		s.unlockedAs(ctx, "the prompt", "a look at the project", func(ctx context.Context) { project, err = s.deps.Opener.Project(ctx, cwd, client) })
 		project.Asks = project.Asks && !s.declined.Has(project)
 		switch now := s.proc.Client(); {
 		case now == nil, ctx.Err() != nil:
@@ -154,7 +154,7 @@ func (s *Session) lookAtProject(ctx context.Context) (client *droid.Client, proj
 // read the project again, or send the conversation. The error says that nobody could look.
 func (s *Session) renewStale(ctx context.Context) *jsonrpc.Error {
 	before := s.proc.Client()
-	if s.deps.config.Trust.TrustsAll() || before == nil {
+	if s.deps.Config.Trust.TrustsAll() || before == nil {
 		return nil
 	}
 	client, _, facts, err := s.lookAtProject(ctx)
@@ -171,7 +171,7 @@ func (s *Session) renewStale(ctx context.Context) *jsonrpc.Error {
 // lookInTurn looks at the project while a turn runs, as a command may have checked something out. Where this is called
 // during a look, another one follows.
 func (s *Session) lookInTurn() {
-	if s.deps.config.Trust.TrustsAll() || s.proc.Client() == nil {
+	if s.deps.Config.Trust.TrustsAll() || s.proc.Client() == nil {
 		return
 	}
 	if s.looks++; s.looks > 1 {
@@ -191,7 +191,7 @@ func (s *Session) lookInTurn() {
 // asks. The error says that nobody could look.
 func (s *Session) endIfChanged(ctx context.Context) (ended bool, err error) {
 	before := s.proc.Client()
-	if s.deps.config.Trust.TrustsAll() || before == nil {
+	if s.deps.Config.Trust.TrustsAll() || before == nil {
 		return false, nil
 	}
 	client, project, facts, err := s.lookAtProject(s.Context)
@@ -242,7 +242,7 @@ func (p *userPrompt) asksTrust(ctx context.Context, project trust.Project) (answ
 	}
 	var err error
 	s.unlocked(s.Context, func(ctx context.Context) {
-		_, err = files.CallBounded(ctx, s.deps.calls, "Trust.Trust", project.Root, files.NoResult(func() error { return s.deps.config.Trust.Trust(project) }))
+		_, err = files.CallBounded(ctx, s.deps.Calls, "Trust.Trust", project.Root, files.NoResult(func() error { return s.deps.Config.Trust.Trust(project) }))
 	})
 	if err != nil {
 		s.log.Warn("the answer was not kept", zap.Error(err))

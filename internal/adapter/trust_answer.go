@@ -11,7 +11,7 @@ import (
 // AnswerTrust lets what the project brings run ("yes"), takes that back ("no"), or shows it (""), and returns the text for the user.
 // "yes" covers what the user had been shown when they sent it.
 func (s *Session) AnswerTrust(ctx context.Context, word string) (text string, err error) {
-	keeper, cwd := s.deps.config.Trust, s.cwd
+	keeper, cwd := s.deps.Config.Trust, s.cwd
 	shown := s.shown.sums
 	if r := commandFrom(ctx); r != nil && s.shown.to >= r.prompt.id {
 		shown = nil
@@ -26,7 +26,7 @@ func (s *Session) AnswerTrust(ctx context.Context, word string) (text string, er
 		takes = client.Relevant
 	}
 	err = s.callBounded(acting, func(ctx context.Context) (err error) {
-		answer, err = files.CallBounded(ctx, s.deps.calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word, shown, takes) })
+		answer, err = files.CallBounded(ctx, s.deps.Calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word, shown, takes) })
 		return err
 	})
 	if err != nil {

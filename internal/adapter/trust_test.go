@@ -76,8 +76,8 @@ func inProjectAs(t *testing.T, info string, v fakedroid.Version, files map[strin
 			return nil
 		}, zap.NewNop()), nil
 	}, zap.NewNop())
-	r.agent.config.Trust = r.keeper
-	r.agent.opener.Stat = os.Stat
+	r.agent.Config.Trust = r.keeper
+	r.agent.Opener.Stat = os.Stat
 	require.Nil(t, r.call("initialize", `{"protocolVersion":1,"clientCapabilities":{},`+info+`}`).Error)
 	return r
 }
@@ -188,7 +188,7 @@ func TestMCPSaysWhatIsLeftOut(t *testing.T) {
 			left := "left out; `/trust yes` lets it run"
 			if mode == trust.Never {
 				r.keeper = trust.New(trust.Options{Home: r.home, File: r.file, Mode: trust.Never})
-				r.agent.config.Trust, left = r.keeper, "left out, since the agent was started with `--trust never`"
+				r.agent.Config.Trust, left = r.keeper, "left out, since the agent was started with `--trust never`"
 			}
 			require.Nil(t, r.newSession().Error)
 			require.Equal(t, "end_turn", r.run("/mcp"))
@@ -311,7 +311,7 @@ func TestLeftOutIsToldWithThePrompt(t *testing.T) {
 		for _, mode := range []trust.Mode{trust.Ask, trust.Never} {
 			synctest.Test(t, func(t *testing.T) {
 				r := inProjectAs(t, asNamed(client), fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
-				r.agent.config.Trust = trust.New(trust.Options{Home: r.home, File: r.file, Mode: mode})
+				r.agent.Config.Trust = trust.New(trust.Options{Home: r.home, File: r.file, Mode: mode})
 				r.ask = func(permission) string { return "not-now-go-on" }
 				require.Nil(t, r.newSession().Error)
 				require.NotContains(t, r.messages(), "evil", "nobody would see it")
@@ -369,7 +369,7 @@ func TestDroidDiesOverTheTrustQuestion(t *testing.T) {
 		r.ask = nil
 		id := r.prompt("hello")
 		r.until("the question", func() bool { return r.questions() == 1 })
-		r.inside(func(s *Session) { s.proc.Client().Kill() })
+		r.inside(func(s *Session) { s.Process().Client().Kill() })
 		r.until("the next question", func() bool { return r.questions() == 2 })
 		var calls []string
 		for _, u := range r.updates() {
@@ -390,7 +390,7 @@ func TestYesOfACancelledPrompt(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
 		require.Nil(t, r.newSession().Error)
 		keeps := make(chan struct{})
-		r.agent.calls.BeforeCall = func(c files.CallName) {
+		r.agent.Calls.BeforeCall = func(c files.CallName) {
 			if c == "Trust.Trust" {
 				<-keeps
 			}
@@ -698,7 +698,7 @@ func TestProjectChangesBetweenPrompts(t *testing.T) {
 					files[".factory/mcp.json"] = tc.first
 				}
 				r := inProject(t, v, files)
-				r.agent.config.Trust = trust.New(trust.Options{Home: r.home, File: r.file, Mode: tc.mode})
+				r.agent.Config.Trust = trust.New(trust.Options{Home: r.home, File: r.file, Mode: tc.mode})
 				r.ask = func(permission) string { return tc.answer }
 				require.Nil(t, r.newSession().Error)
 				require.Equal(t, "end_turn", r.run("one"))

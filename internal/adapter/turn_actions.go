@@ -160,10 +160,10 @@ func (s *Session) endPrompt(end turns.End) {
 	if p.command != nil {
 		p.command.ended()
 	}
-	if p.cancelled && s.deps.client.ResendsStoppedPrompt {
+	if p.cancelled && s.deps.Client.ResendsStoppedPrompt {
 		s.prompts.KeepStopped(p)
 	}
-	s.proc.Rest(time.Now(), s.deps.config.ParkAfter)
+	s.proc.Rest(time.Now(), s.deps.Config.ParkAfter)
 	if !s.prompts.RunsOne() {
 		s.update(s.show.FlushNotices()...)
 	}

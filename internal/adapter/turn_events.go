@@ -40,7 +40,7 @@ func (s *Session) discarded(ev quirks.PromptDropped) {
 
 // turnEnded takes droid's end of a prompt.
 func (s *Session) turnEnded(ev quirks.TurnEnded) {
-	s.deps.accounts.TurnEnded(s.proc.Client(), ev, s.options.NeedsLogin())
+	s.deps.Accounts.TurnEnded(s.proc.Client(), ev, s.options.NeedsLogin())
 	s.usage.finished(ev)
 	p := s.prompts.Of(ev.RequestID)
 	if p == nil {

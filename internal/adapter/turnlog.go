@@ -10,16 +10,16 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// turnEndedText is the log message for the end of each turn.
-const turnEndedText = "turn ended"
+// TurnEnded is the log message for the end of each turn.
+const TurnEnded = "turn ended"
 
 // logTurn notes how a turn ended that began then.
 func logTurn(log *zap.Logger, began time.Time, stop acp.StopReason, err *jsonrpc.Error) {
-	log.Info(turnEndedText, endingFields(began, stop, err)...)
+	log.Info(TurnEnded, EndingFields(began, stop, err)...)
 }
 
-// endingFields are the log fields for the end of something that began at that time.
-func endingFields(began time.Time, stop acp.StopReason, err *jsonrpc.Error) []zap.Field {
+// EndingFields are the log fields for the end of something that began at that time.
+func EndingFields(began time.Time, stop acp.StopReason, err *jsonrpc.Error) []zap.Field {
 	fields := append(errorFields(err), zap.Float64("seconds", time.Since(began).Seconds()))
 	if stop != "" {
 		fields = append(fields, zap.String("stopReason", string(stop)))

@@ -415,7 +415,7 @@ func (p *worldDroid) ended() bool {
 func (w *world) forgets() {
 	var open []weak.Pointer[Session]
 	for _, win := range w.wins {
-		for _, s := range win.agent.sessions.List() {
+		for _, s := range win.agent.Sessions.List() {
 			open = append(open, weak.Make(s))
 		}
 		for _, id := range w.ids {
@@ -436,9 +436,9 @@ func (w *world) forgets() {
 
 // waits tells who waits for what in the sessions of a window.
 func (win *window) waits() (lines []string) {
-	for _, s := range win.agent.sessions.List() {
+	for _, s := range win.agent.Sessions.List() {
 		told := make(chan struct{})
-		s.mu.Post(func() { lines = append(append(lines, s.out.Session()+":"), s.waits(time.Now())...); close(told) })
+		s.Lock().Post(func() { lines = append(append(lines, s.Updates().Session()+":"), s.State().Waits...); close(told) })
 		<-told
 	}
 	return lines
@@ -518,7 +518,7 @@ func (w *world) finish() {
 			}
 		}
 		ids := w.wins[0].threadIDs(session)
-		if got := w.wins[0].agent.config.Store.Title(ids[len(ids)-1]); !title.unsure && title.win != nil && got != title.want {
+		if got := w.wins[0].agent.Config.Store.Title(ids[len(ids)-1]); !title.unsure && title.win != nil && got != title.want {
 			w.breaks("a title is lost: %s has %q in place of %q", session, got, title.want)
 		}
 	}

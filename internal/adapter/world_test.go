@@ -266,12 +266,12 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 			}
 		})
 		win.onAsk = func(json.RawMessage, json.RawMessage) bool { return true }
-		win.agent.config.Store = store.New(w.root, zap.NewNop())
-		win.agent.config.Trust = trust.New(trust.Options{Home: base, File: filepath.Join(base, "trust.json")})
-		win.agent.config.ParkAfter = 3 * time.Minute
+		win.agent.Config.Store = store.New(w.root, zap.NewNop())
+		win.agent.Config.Trust = trust.New(trust.Options{Home: base, File: filepath.Join(base, "trust.json")})
+		win.agent.Config.ParkAfter = 3 * time.Minute
 		win.hasFiles(inBuffers)
-		win.agent.opener.Stat = os.Stat
-		win.agent.calls.BeforeCall = func(files.CallName) {
+		win.agent.Opener.Stat = os.Stat
+		win.agent.Calls.BeforeCall = func(files.CallName) {
 			othersFirst()
 			w.mu.Lock()
 			until := w.slow
