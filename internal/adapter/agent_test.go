@@ -294,7 +294,7 @@ func TestDroidThatDiesAsItOpens(t *testing.T) {
 			}
 			starts++
 			client := fakeDroid(says("hi"))
-			s, err := e.agent.session(e.session)
+			s, err := e.find(e.session)
 			require.Nil(t, err)
 			s.Lock().Post(func() { time.Sleep(time.Second) }) // the session is busy until droid is dead
 			time.AfterFunc(500*time.Millisecond, client.Kill)

@@ -202,9 +202,9 @@ func (e *editor) sessionOf(answer wireMessage) string {
 	return result.SessionID
 }
 
-// session finds an open session.
-func (a *Agent) session(id string) (*Session, *jsonrpc.Error) {
-	if s, known := a.Sessions.Find(id); known {
+// find finds an open session.
+func (e *editor) find(id string) (*Session, *jsonrpc.Error) {
+	if s, known := e.agent.Sessions.Find(id); known {
 		return s, nil
 	}
 	return nil, acperr.UnknownSession(id)
@@ -213,7 +213,7 @@ func (a *Agent) session(id string) (*Session, *jsonrpc.Error) {
 // inside runs f with the session's lock.
 func (e *editor) inside(f func(*Session)) {
 	e.t.Helper()
-	s, err := e.agent.session(e.session)
+	s, err := e.find(e.session)
 	require.Nil(e.t, err)
 	done := make(chan struct{})
 	require.True(e.t, s.Lock().Post(func() { f(s); close(done) }))

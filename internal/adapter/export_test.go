@@ -15,6 +15,21 @@ import (
 	"droid-acp/internal/render"
 )
 
+// Bounds and texts.
+const (
+	ActivityPause = activityPause
+	AnnounceTime  = announceTime
+	FileTime      = fileTime
+	LeavingTime   = leavingTime
+	LoadAgainTime = loadAgainTime
+	LookTime      = lookTime
+	MovedOn       = movedOn
+	NotTrusted    = notTrusted
+	ParkRetry     = parkRetry
+	RulesSettle   = rulesSettle
+	TrustTime     = trustTime
+)
+
 // What tests of a session in its agent, which are in session_test, see of the inside. They have its lock but where this says otherwise.
 
 // Lock is the session's lock.

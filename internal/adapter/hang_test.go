@@ -251,7 +251,7 @@ func TestFileThatHangs(t *testing.T) {
 		r := room(t, v)
 		r.turn = func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Say("", "hi") }
 		r.hanging.begin("Overlay")
-		s, err := r.agent.session(r.session)
+		s, err := r.find(r.session)
 		require.Nil(t, err)
 		s.Lock().Post(func() { s.ReplaceDroid(); s.EndFileCalls() })
 		r.settle()

@@ -22,7 +22,7 @@ func TestServeEndsWithABlockedOwner(t *testing.T) {
 			clients = append(clients, fakeDroid(says("hi")))
 			return clients[len(clients)-1], nil
 		})
-		s, err := e.agent.session(e.session)
+		s, err := e.find(e.session)
 		require.Nil(t, err)
 		release := make(chan struct{})
 		defer close(release)

@@ -13,7 +13,7 @@ import (
 func TestEnterAfterTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
-		s, err := e.agent.session(e.session)
+		s, err := e.find(e.session)
 		require.Nil(t, err)
 		s.Stop()
 		synctest.Wait()

@@ -44,7 +44,7 @@ func twoSessions(t *testing.T, start starter) (e *editor, other, running string)
 
 // posts has f run with the lock of the current session; it may panic.
 func (e *editor) posts(f func(s *Session)) {
-	s, err := e.agent.session(e.session)
+	s, err := e.find(e.session)
 	require.Nil(e.t, err)
 	require.True(e.t, s.Lock().Post(func() { f(s) }))
 	synctest.Wait()
@@ -109,7 +109,7 @@ func TestPanicLeavesNoRequestWithoutAnswer(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				e := begin(t, asking())
 				gate := make(chan struct{})
-				s, err := e.agent.session(e.session)
+				s, err := e.find(e.session)
 				require.Nil(t, err)
 				machine := s.Prompts().Machine
 				s.Lock().Post(func() { <-gate; s.Prompts().Machine = nil }) // the session is busy while the request comes, which panics then
@@ -215,7 +215,7 @@ func TestPanicAtTheEndLeavesNoDroid(t *testing.T) {
 			client = fakeDroid(says("hi"))
 			return client, nil
 		})
-		s, err := e.agent.session(e.session)
+		s, err := e.find(e.session)
 		require.Nil(t, err)
 		e.posts(func(s *Session) {
 			stayOpen(s)
