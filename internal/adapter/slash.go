@@ -18,24 +18,24 @@ import (
 // them. A custom command of the user with one of these names wins.
 func SlashCommands() []Command {
 	return slices.Concat([]Command{
-		{"status", "Show versions, ids and paths, for bug reports", "", "", statusCommand, turns.Here},
-		{"help", "Show these commands", "", "", helpCommand, turns.Here},
-		{"login", "Show how to log in to Factory", "", "", loginCommand, turns.Here},
-		{"rename", "Give the session a title", "title", anything, renameCommand, turns.Here},
-		{"fork", "Copy the session as it is now, or as it was before it was compacted or rewound", "[before | ID]", `\S+`, forkCommand, turns.Here},
-		{"rewind", "Go back to before one of your prompts, with files or without", "[N [files]]", `\d+(\s+files)?`, rewindCommand, turns.Here},
+		{Name: "status", Description: "Show versions, ids and paths, for bug reports", Run: statusCommand, Kind: turns.Here},
+		{Name: "help", Description: "Show these commands", Run: helpCommand, Kind: turns.Here},
+		{Name: "login", Description: "Show how to log in to Factory", Run: loginCommand, Kind: turns.Here},
+		{Name: "rename", Description: "Give the session a title", Hint: "title", Form: anything, Run: renameCommand, Kind: turns.Here},
+		{Name: "fork", Description: "Copy the session as it is now, or as it was before it was compacted or rewound", Hint: "[before | ID]", Form: `\S+`, Run: forkCommand, Kind: turns.Here},
+		{Name: "rewind", Description: "Go back to before one of your prompts, with files or without", Hint: "[N [files]]", Form: `\d+(\s+files)?`, Run: rewindCommand, Kind: turns.Here},
 	}, settingCommands(), []Command{
-		{"compact", "Replace the conversation by a summary of it", "what the summary must keep", anything, compactCommand, turns.Here},
-		{"context", "Show what fills the context window", "", "", contextCommand, turns.Here},
-		{"usage", "Show the tokens used", "", "", usageCommand, turns.Here},
-		{"mcp", "Show MCP servers and tools, or log in, log out, enable, disable or reconnect one", "login, logout, enable, disable or reconnect, and the SERVER", `(login|logout|enable|disable|reconnect)\s.+`, mcpCommand, turns.Here},
-		{"skills", "Show droid's skills, or switch one on or off", "enable or disable, and the SKILL", `(enable|disable)\s.+`, skillsCommand, turns.Here},
-		{"background", "Show the commands that droid runs in the background, or stop one", "stop NUMBER", `stop\s+\d+`, backgroundCommand, turns.Here},
-		{"sessions", "List the latest sessions", "", "", sessionsCommand, turns.Here},
-		{"permissions", "Show what is allowed, asked about and blocked for good, take a permission back, or see what lets a command run", "why COMMAND, or forget ENTRY", `(?s)(why|forget)\s.+`, permissionsCommand, turns.Here},
-		{"export", "Write the conversation to one HTML file", "file; \"with-directory\" before it names the session's directory in it", anything, exportCommand, turns.Here},
-		{"trust", "Show what this project brings to run, let it run, or take that back", "yes or no", `(?i)yes|no`, trustCommand, turns.Here},
-		{ShellCommand, "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", anything, shellCommand, turns.Process},
+		{Name: "compact", Description: "Replace the conversation by a summary of it", Hint: "what the summary must keep", Form: anything, Run: compactCommand, Kind: turns.Here},
+		{Name: "context", Description: "Show what fills the context window", Run: contextCommand, Kind: turns.Here},
+		{Name: "usage", Description: "Show the tokens used", Run: usageCommand, Kind: turns.Here},
+		{Name: "mcp", Description: "Show MCP servers and tools, or log in, log out, enable, disable or reconnect one", Hint: "login, logout, enable, disable or reconnect, and the SERVER", Form: `(login|logout|enable|disable|reconnect)\s.+`, Run: mcpCommand, Kind: turns.Here},
+		{Name: "skills", Description: "Show droid's skills, or switch one on or off", Hint: "enable or disable, and the SKILL", Form: `(enable|disable)\s.+`, Run: skillsCommand, Kind: turns.Here},
+		{Name: "background", Description: "Show the commands that droid runs in the background, or stop one", Hint: "stop NUMBER", Form: `stop\s+\d+`, Run: backgroundCommand, Kind: turns.Here},
+		{Name: "sessions", Description: "List the latest sessions", Run: sessionsCommand, Kind: turns.Here},
+		{Name: "permissions", Description: "Show what is allowed, asked about and blocked for good, take a permission back, or see what lets a command run", Hint: "why COMMAND, or forget ENTRY", Form: `(?s)(why|forget)\s.+`, Run: permissionsCommand, Kind: turns.Here},
+		{Name: "export", Description: "Write the conversation to one HTML file", Hint: "file; \"with-directory\" before it names the session's directory in it", Form: anything, Run: exportCommand, Kind: turns.Here},
+		{Name: "trust", Description: "Show what this project brings to run, let it run, or take that back", Hint: "yes or no", Form: `(?i)yes|no`, Run: trustCommand, Kind: turns.Here},
+		{Name: ShellCommand, Description: "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", Hint: "command", Form: anything, Run: shellCommand, Kind: turns.Process},
 	})
 }
 

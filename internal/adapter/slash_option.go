@@ -15,7 +15,7 @@ import (
 func settingCommands() (all []Command) {
 	for _, s := range options.Settings() {
 		if s.Command != "" {
-			all = append(all, Command{s.Command, s.Summary, s.Hint, anything, settingCommand(s).run, turns.Setting})
+			all = append(all, Command{Name: s.Command, Description: s.Summary, Hint: s.Hint, Form: anything, Run: settingCommand(s).run, Kind: turns.Setting})
 		}
 	}
 	return all
