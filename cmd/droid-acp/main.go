@@ -22,6 +22,7 @@ import (
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/cli/demo"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
@@ -141,7 +142,7 @@ func (c *invocation) serve(log *zap.Logger) int {
 	config.Dir = dir
 	config.Spare = opening.Spare(cmp.Or(c.values.String(flags.Spare), string(opening.SpareAuto)))
 	config.ParkAfter = c.values.Duration(flags.ParkAfter)
-	config.Files = adapter.FilesWay(c.values.String(flags.Files))
+	config.Files = session.FilesWay(c.values.String(flags.Files))
 	config.Shell = c.values.Bool(flags.Shell)
 	agent := adapter.New(config)
 	c.leaving.onForce(agent.Kill)

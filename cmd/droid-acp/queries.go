@@ -14,6 +14,7 @@ import (
 
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
@@ -39,7 +40,7 @@ func serveQueries(h serve.AttachParams, in io.Reader, out io.Writer) error {
 	config.Start = func(droid.Command) (*droid.Client, error) { return nil, errQueryAgent }
 	config.Store = sessionStore(getenv, zap.NewNop())
 	config.Spare = opening.SpareNone
-	config.Files = adapter.FilesDisk
+	config.Files = session.FilesDisk
 	config.Version = version()
 	return adapter.New(config).Serve(context.Background(), in, out)
 }

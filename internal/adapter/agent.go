@@ -1,7 +1,5 @@
-// Package adapter is the ACP agent: it serves one editor over JSON-RPC lines
-// and runs one droid process a session. It knows ACP methods, sessions and
-// their translation; droid's framing and oddities are behind internal/droid and
-// internal/quirks.
+// Package adapter is the ACP agent: it serves one editor over JSON-RPC lines. It decodes what ACP's methods, and those for programs, ask
+// for, finds the session by its id, and calls it. A session is in package session, slash commands are in package command.
 package adapter
 
 import (
@@ -18,8 +16,10 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/accounts"
+	"droid-acp/internal/adapter/command"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/login"
@@ -31,7 +31,7 @@ import (
 
 // Config configures an Agent.
 type Config struct {
-	SessionConfig
+	session.Config
 	// Login starts the droid that logs in.
 	Login login.Start
 	// LoginCommand is this program's login command.
@@ -52,7 +52,7 @@ type Config struct {
 
 // Agent serves one editor. Make it with New, run it with Serve.
 type Agent struct {
-	Deps
+	session.Deps
 	cfg Config
 	peer
 	served editorFiles // by initialize, guarded by mu
@@ -66,17 +66,17 @@ const maxDiskCalls = 256
 // New makes an Agent that has not begun to serve.
 func New(cfg Config) *Agent {
 	a := &Agent{cfg: cfg}
-	a.Deps = Deps{
-		Config:     &a.cfg.SessionConfig,
+	a.Deps = session.Deps{
+		Config:     &a.cfg.Config,
 		Log:        cfg.Log,
 		Modified:   cfg.Modified,
-		Commands:   SlashCommands(),
-		CommandFor: TerminalCommand,
-		Sessions:   registry.New[*Session](),
-		Texts:      NewFileReader(),
+		Commands:   command.All(),
+		CommandFor: command.Terminal,
+		Sessions:   registry.New[*session.Session](),
+		Texts:      session.NewFileReader(),
 	}
 	a.Context, a.cancel = context.WithCancel(context.Background())
-	a.Calls, a.MayStillRun = files.NewCallLimiter(maxDiskCalls, DiskTime), droid.MayStillRun
+	a.Calls, a.MayStillRun = files.NewCallLimiter(maxDiskCalls, session.DiskTime), droid.MayStillRun
 	a.Calls.Context = a.Context
 	a.Threads = store.NewThreads(func() *store.Store { return a.Config.Store }, a.Calls, a.Log)
 	a.Opener = opening.New(a.Context, &a.Config.Config, a.Calls, &a.served, a.Log)
@@ -101,19 +101,19 @@ func New(cfg Config) *Agent {
 // does not work after it.
 func (a *Agent) Kill() { a.droids.Kill() }
 
-// endTime bounds how long the sessions may take to end. A droid has up to 9 s of
+// EndTime bounds how long the sessions may take to end. A droid has up to 9 s of
 // politeness (1 s for its turn, 6 s after its input ended, 2 s after SIGTERM) and
 // 2 s for its last output; a session that takes longer is stuck, in a read of a
 // dead file system for example.
-const endTime = 12 * time.Second
+const EndTime = 12 * time.Second
 
-// closeTime bounds the wait for the edits that are on their way to the editor, which has up to
+// CloseTime bounds the wait for the edits that are on their way to the editor, which has up to
 // 6 s for them.
-const closeTime = 10 * time.Second
+const CloseTime = 10 * time.Second
 
-// flushTime bounds two waits at the end of Serve: the one for the last responses,
+// FlushTime bounds two waits at the end of Serve: the one for the last responses,
 // and then the one for the editor to read them.
-const flushTime = 2 * time.Second
+const FlushTime = 2 * time.Second
 
 // errStuck reports that Serve did not end in order.
 var errStuck = errors.New("a session did not end in time; its droid was killed")
@@ -139,7 +139,7 @@ func (a *Agent) shutDown() error {
 	a.cancel()
 	err := a.endSessions()
 	a.closeFiles(a.servedFiles())
-	a.Conn.Close(flushTime)
+	a.Conn.Close(FlushTime)
 	return err
 }
 
@@ -153,7 +153,7 @@ func (a *Agent) endSessions() error {
 		a.Opener.Spare.Discard()
 		a.Sessions.Wait()
 	}()
-	patience := time.NewTimer(endTime)
+	patience := time.NewTimer(EndTime)
 	defer patience.Stop()
 	select {
 	case <-ended:
@@ -169,7 +169,7 @@ func (a *Agent) endSessions() error {
 func (a *Agent) handle(c *wire.Call) (any, *jsonrpc.Error) {
 	began := time.Now()
 	result, err := a.serve(c)
-	err = NotCancelled(c, err)
+	err = session.NotCancelled(c, err)
 	logCall(a.Log, c, began, result, err)
 	return result, a.ClientError(c, err)
 }

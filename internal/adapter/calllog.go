@@ -14,6 +14,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/visible"
@@ -37,11 +38,11 @@ func logCall(log *zap.Logger, c *wire.Call, began time.Time, result any, err *js
 	text, fields := "", []zap.Field(nil)
 	switch c.Method {
 	case acp.AgentMethodSessionPrompt:
-		text = TurnEnded
+		text = session.TurnEnded
 	case acp.AgentMethodSessionNew, acp.AgentMethodSessionLoad, acp.AgentMethodSessionResume, acp.AgentMethodSessionFork:
 		text = "session opened"
 	}
-	if err != nil && text != TurnEnded {
+	if err != nil && text != session.TurnEnded {
 		text, fields = "a request was refused", []zap.Field{zap.String("method", briefly(c.Method))}
 	}
 	if text == "" || !log.Core().Enabled(zapcore.InfoLevel) {
@@ -59,5 +60,5 @@ func logCall(log *zap.Logger, c *wire.Call, began time.Time, result any, err *js
 	if stream.ValidSessionID(about.SessionID) {
 		fields = append(fields, zap.String("session", about.SessionID))
 	}
-	log.Info(text, append(fields, EndingFields(began, stop, err)...)...)
+	log.Info(text, append(fields, session.EndingFields(began, stop, err)...)...)
 }

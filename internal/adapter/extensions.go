@@ -5,6 +5,7 @@ import (
 
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/acperr"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/jsonrpc"
 )
 
@@ -12,22 +13,22 @@ import (
 // their params, results and errors.
 func (a *Agent) extensions() map[string]wire.Handler {
 	return map[string]wire.Handler{
-		"_droid/state":               report(a, (*Session).State),
-		"_droid/stats":               report(a, (*Session).Stats),
-		"_droid/messages":            ask(a, (*Session).Messages),
-		"_droid/last_assistant_text": ask(a, (*Session).LastAssistantText),
-		"_droid/rewind_points":       ask(a, (*Session).RewindPoints),
-		"_droid/rewind":              extension(a, (*Session).RewindTo),
-		"_droid/commands":            report(a, (*Session).ListedCommands),
-		"_droid/models":              report(a, (*Session).Models),
-		"_droid/set_auto_compaction": extension(a, (*Session).SwitchAutoCompaction),
-		"_droid/export":              extension(a, (*Session).ExportPage),
+		"_droid/state":               report(a, (*session.Session).State),
+		"_droid/stats":               report(a, (*session.Session).Stats),
+		"_droid/messages":            ask(a, (*session.Session).Messages),
+		"_droid/last_assistant_text": ask(a, (*session.Session).LastAssistantText),
+		"_droid/rewind_points":       ask(a, (*session.Session).RewindPoints),
+		"_droid/rewind":              extension(a, (*session.Session).RewindTo),
+		"_droid/commands":            report(a, (*session.Session).ListedCommands),
+		"_droid/models":              report(a, (*session.Session).Models),
+		"_droid/set_auto_compaction": extension(a, (*session.Session).SwitchAutoCompaction),
+		"_droid/export":              extension(a, (*session.Session).ExportPage),
 	}
 }
 
 // extension is the method that f serves, with params of type P beside the session's id and a result of type R. f has the
 // session's lock, and ends early when the request is cancelled.
-func extension[P, R any](a *Agent, f func(s *Session, ctx context.Context, params P) (R, *jsonrpc.Error)) wire.Handler {
+func extension[P, R any](a *Agent, f func(s *session.Session, ctx context.Context, params P) (R, *jsonrpc.Error)) wire.Handler {
 	return func(c *wire.Call) (_ any, err *jsonrpc.Error) {
 		var params P
 		if err := acperr.Decode(c.Params, &params); err != nil {
@@ -46,11 +47,11 @@ func extension[P, R any](a *Agent, f func(s *Session, ctx context.Context, param
 }
 
 // ask is an extension that needs the session's id alone.
-func ask[R any](a *Agent, f func(s *Session, ctx context.Context) (R, *jsonrpc.Error)) wire.Handler {
-	return extension(a, func(s *Session, ctx context.Context, _ struct{}) (R, *jsonrpc.Error) { return f(s, ctx) })
+func ask[R any](a *Agent, f func(s *session.Session, ctx context.Context) (R, *jsonrpc.Error)) wire.Handler {
+	return extension(a, func(s *session.Session, ctx context.Context, _ struct{}) (R, *jsonrpc.Error) { return f(s, ctx) })
 }
 
 // report is an extension that needs the session's id alone, and does not wait.
-func report[R any](a *Agent, f func(s *Session) R) wire.Handler {
-	return extension(a, func(s *Session, _ context.Context, _ struct{}) (R, *jsonrpc.Error) { return f(s), nil })
+func report[R any](a *Agent, f func(s *session.Session) R) wire.Handler {
+	return extension(a, func(s *session.Session, _ context.Context, _ struct{}) (R, *jsonrpc.Error) { return f(s), nil })
 }

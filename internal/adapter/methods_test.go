@@ -10,9 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/testing/acptest"
-
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/testing/acptest"
 )
 
 // outside are methods that this agent has and the schema has not, besides those of extensions.

@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/internal/registry"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
 )
@@ -43,17 +44,19 @@ func idOf(c *wire.Call) (string, *jsonrpc.Error) {
 }
 
 // arrive gives a call its place behind all that came before, and lets the next line come.
-func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *Ticket {
+func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *session.Ticket {
 	defer c.Async()
 	return a.Sessions.Arrive(id, c.Method, kind)
 }
 
 // turnOf waits for the turn of a place, which Acted ends.
-func turnOf(ctx context.Context, p *Ticket) *jsonrpc.Error { return PlaceError(p.Lock(ctx)) }
+func turnOf(ctx context.Context, p *session.Ticket) *jsonrpc.Error {
+	return session.PlaceError(p.Lock(ctx))
+}
 
 // reach finds the session that a call names when its turn has come. The caller leaves the
 // place when the call has taken effect.
-func (a *Agent) reach(c *wire.Call) (*Session, *Ticket, *jsonrpc.Error) {
+func (a *Agent) reach(c *wire.Call) (*session.Session, *session.Ticket, *jsonrpc.Error) {
 	id, err := idOf(c)
 	if err != nil {
 		return nil, nil, err
@@ -78,7 +81,7 @@ func (a *Agent) reach(c *wire.Call) (*Session, *Ticket, *jsonrpc.Error) {
 
 // threadAt finds the ids of the thread that a request is about, the oldest first, when its
 // turn has come.
-func (a *Agent) threadAt(ctx context.Context, p *Ticket) ([]string, *jsonrpc.Error) {
+func (a *Agent) threadAt(ctx context.Context, p *session.Ticket) ([]string, *jsonrpc.Error) {
 	if err := turnOf(ctx, p); err != nil {
 		return nil, err
 	}
@@ -93,7 +96,7 @@ func (a *Agent) threadAt(ctx context.Context, p *Ticket) ([]string, *jsonrpc.Err
 
 // openOf finds the open session of a thread, by whichever id, when the request's turn has
 // come. If there is none, the request keeps the thread's files until it leaves its place.
-func (a *Agent) openOf(ctx context.Context, p *Ticket) (s *Session, ids []string, err *jsonrpc.Error) {
+func (a *Agent) openOf(ctx context.Context, p *session.Ticket) (s *session.Session, ids []string, err *jsonrpc.Error) {
 	if ids, err = a.threadAt(ctx, p); err != nil {
 		return nil, nil, err
 	}
@@ -111,7 +114,7 @@ func (a *Agent) openOf(ctx context.Context, p *Ticket) (s *Session, ids []string
 // takeThread finds the open session of the thread that the params name, by whichever
 // id, or makes one that works on the thread's newest session. It returns the thread's
 // ids, too.
-func (a *Agent) takeThread(ctx context.Context, at *Ticket, w instructions.Wanted) (s *Session, known bool, ids []string, err *jsonrpc.Error) {
+func (a *Agent) takeThread(ctx context.Context, at *session.Ticket, w instructions.Wanted) (s *session.Session, known bool, ids []string, err *jsonrpc.Error) {
 	if ids, err = a.threadAt(ctx, at); err != nil {
 		return nil, false, nil, err
 	}
@@ -126,13 +129,13 @@ func (a *Agent) takeThread(ctx context.Context, at *Ticket, w instructions.Wante
 }
 
 // findOrBegin is takeThread in its turn.
-func (a *Agent) findOrBegin(at *Ticket, ids []string, newest string, w instructions.Wanted) (s *Session, known bool) {
+func (a *Agent) findOrBegin(at *session.Ticket, ids []string, newest string, w instructions.Wanted) (s *session.Session, known bool) {
 	defer at.Unlock()
 	if s, known = at.Find(ids); known {
 		at.Claim(s, ids) // another session may have one, which then stays apart
 		return s, true
 	}
-	s = NewSession(&a.Deps, w.SessionID, newest, w.CWD, w.Servers)
+	s = session.New(&a.Deps, w.SessionID, newest, w.CWD, w.Servers)
 	at.Begin(s, ids)
 	return s, false
 }

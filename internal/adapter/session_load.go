@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/jsonrpc"
 )
 
@@ -23,7 +24,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	l := LoadRequest{Wanted: w, Target: a.Opener.Target(c.Context, w.CWD), Replay: replay}
+	l := session.LoadRequest{Wanted: w, Target: a.Opener.Target(c.Context, w.CWD), Replay: replay}
 	s, known, ids, err := a.takeThread(c.Context, place, w)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/adapter/internal/process"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/jsonrpc"
@@ -56,7 +57,7 @@ func (a *Agent) setTitle(c *wire.Call) (any, *jsonrpc.Error) {
 
 // setStoredTitle names a thread that is not open here, by its newest session: a process
 // of its own loads that for a moment, and ends beside. The request's place is left when that process is gone.
-func (a *Agent) setStoredTitle(ctx context.Context, at *Ticket, id, title string) *jsonrpc.Error {
+func (a *Agent) setStoredTitle(ctx context.Context, at *session.Ticket, id, title string) *jsonrpc.Error {
 	held := true
 	defer func() {
 		if held { // also after a panic

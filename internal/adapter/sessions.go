@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/internal/registry"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/jsonrpc"
@@ -19,7 +20,7 @@ import (
 
 // decodeNamed reads the params of a method that opens a stored session, and gives the call
 // its place.
-func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *Ticket, err *jsonrpc.Error) {
+func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *session.Ticket, err *jsonrpc.Error) {
 	if err = acperr.Decode(c.Params, &p); err == nil {
 		err = checkSessionID(p.SessionID)
 	}

@@ -7,6 +7,7 @@ import (
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/registry"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/sys/files"
 )
@@ -55,7 +56,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *jsonrpc.Error) {
 }
 
 // checkDelete returns an error where a thread with these ids and open sessions cannot be deleted, or the request was taken back.
-func (a *Agent) checkDelete(ctx context.Context, ids []string, open []*Session) *jsonrpc.Error {
+func (a *Agent) checkDelete(ctx context.Context, ids []string, open []*session.Session) *jsonrpc.Error {
 	if len(open) == 0 {
 		return nil // Store.Delete leaves all as it is when it fails
 	}
