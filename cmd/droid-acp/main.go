@@ -29,6 +29,7 @@ import (
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc/flight"
 	"droid-acp/internal/remote/keep"
 	"droid-acp/internal/text/visible"
 )
@@ -116,6 +117,7 @@ func (c *invocation) serve(log *zap.Logger) int {
 	if err != nil {
 		dir = os.TempDir() // for the prewarmed process only; sessions name their own
 	}
+	recorder := flight.New(recordedBytes)
 	config := adapter.Config{
 		Login:        c.startLogin(log),
 		LoginCommand: c.clientsLogin(),
@@ -128,7 +130,7 @@ func (c *invocation) serve(log *zap.Logger) int {
 		if err != nil {
 			return nil, err
 		}
-		command.Path = path
+		command.Path, command.Flight = path, recorder
 		client, err := droid.Start(command, log)
 		if err == nil {
 			limit.raise(client.Exited())
@@ -143,6 +145,7 @@ func (c *invocation) serve(log *zap.Logger) int {
 	config.Spare = opening.Spare(cmp.Or(c.values.String(flags.Spare), string(opening.SpareAuto)))
 	config.ParkAfter = c.values.Duration(flags.ParkAfter)
 	config.Files = session.FilesWay(c.values.String(flags.Files))
+	config.Reports, config.Flight, config.RecentLog = stateFile("reports"), recorder, c.recentLog.lines
 	config.Shell = c.values.Bool(flags.Shell)
 	agent := adapter.New(config)
 	c.leaving.onForce(agent.Kill)
@@ -151,6 +154,9 @@ func (c *invocation) serve(log *zap.Logger) int {
 	}
 	return exitOK
 }
+
+// recordedBytes bounds the messages that are kept for a report.
+const recordedBytes = 1 << 20
 
 // findDroid finds the droid program. The error says what to do, also if droid would not find its home: it would exit without saying why
 // (0.99 to 0.225).

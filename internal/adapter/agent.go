@@ -125,7 +125,8 @@ var errStuck = errors.New("a session did not end in time; its droid was killed")
 func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer a.cancel()
 	defer context.AfterFunc(ctx, a.cancel)()
-	a.Conn = wire.New(in, out, a.handle, wire.Options{MaxQueued: a.cfg.Unread}, a.Log)
+	a.Flight = a.Config.Flight.Connection("editor")
+	a.Conn = wire.New(in, out, a.handle, wire.Options{MaxQueued: a.cfg.Unread, Flight: a.Flight}, a.Log)
 	a.Conn.Run(a.Context)
 	if err := a.shutDown(); err != nil {
 		return err

@@ -13,16 +13,17 @@ import (
 // their params, results and errors.
 func (a *Agent) extensions() map[string]wire.Handler {
 	return map[string]wire.Handler{
-		"_droid/state":               report(a, (*session.Session).State),
-		"_droid/stats":               report(a, (*session.Session).Stats),
-		"_droid/messages":            ask(a, (*session.Session).Messages),
-		"_droid/last_assistant_text": ask(a, (*session.Session).LastAssistantText),
-		"_droid/rewind_points":       ask(a, (*session.Session).RewindPoints),
+		"_droid/state":               snapshot(a, (*session.Session).State),
+		"_droid/stats":               snapshot(a, (*session.Session).Stats),
+		"_droid/messages":            query(a, (*session.Session).Messages),
+		"_droid/last_assistant_text": query(a, (*session.Session).LastAssistantText),
+		"_droid/rewind_points":       query(a, (*session.Session).RewindPoints),
 		"_droid/rewind":              extension(a, (*session.Session).RewindTo),
-		"_droid/commands":            report(a, (*session.Session).ListedCommands),
-		"_droid/models":              report(a, (*session.Session).Models),
+		"_droid/commands":            snapshot(a, (*session.Session).ListedCommands),
+		"_droid/models":              snapshot(a, (*session.Session).Models),
 		"_droid/set_auto_compaction": extension(a, (*session.Session).SwitchAutoCompaction),
 		"_droid/export":              extension(a, (*session.Session).ExportPage),
+		"_droid/report":              extension(a, (*session.Session).ReportTo),
 	}
 }
 
@@ -46,12 +47,12 @@ func extension[P, R any](a *Agent, f func(s *session.Session, ctx context.Contex
 	}
 }
 
-// ask is an extension that needs the session's id alone.
-func ask[R any](a *Agent, f func(s *session.Session, ctx context.Context) (R, *jsonrpc.Error)) wire.Handler {
+// query is an extension that needs the session's id alone.
+func query[R any](a *Agent, f func(s *session.Session, ctx context.Context) (R, *jsonrpc.Error)) wire.Handler {
 	return extension(a, func(s *session.Session, ctx context.Context, _ struct{}) (R, *jsonrpc.Error) { return f(s, ctx) })
 }
 
-// report is an extension that needs the session's id alone, and does not wait.
-func report[R any](a *Agent, f func(s *session.Session) R) wire.Handler {
+// snapshot is an extension that needs the session's id alone, and does not wait.
+func snapshot[R any](a *Agent, f func(s *session.Session) R) wire.Handler {
 	return extension(a, func(s *session.Session, _ context.Context, _ struct{}) (R, *jsonrpc.Error) { return f(s), nil })
 }

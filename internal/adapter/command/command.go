@@ -34,6 +34,7 @@ func All() []session.Command {
 		{Name: "sessions", Description: "List the latest sessions", Run: sessionsCommand, Kind: turns.Here},
 		{Name: "permissions", Description: "Show what is allowed, asked about and blocked for good, take a permission back, or see what lets a command run", Hint: "why COMMAND, or forget ENTRY", Form: `(?s)(why|forget)\s.+`, Run: permissionsCommand, Kind: turns.Here},
 		{Name: "export", Description: "Write the conversation to one HTML file", Hint: "file; \"with-directory\" before it names the session's directory in it", Form: anything, Run: exportCommand, Kind: turns.Here},
+		{Name: "report", Description: "Write what a bug report needs to a file, without prompts and texts of files", Hint: "file; \"with-texts\" before it adds the conversation", Form: anything, Run: reportCommand, Kind: turns.Here},
 		{Name: "trust", Description: "Show what this project brings to run, let it run, or take that back", Hint: "yes or no", Form: `(?i)yes|no`, Run: trustCommand, Kind: turns.Here},
 		{Name: session.ShellCommand, Description: "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", Hint: "command", Form: anything, Run: shellCommand, Kind: turns.Process},
 	})

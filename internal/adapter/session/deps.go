@@ -17,6 +17,7 @@ import (
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/jsonrpc/flight"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/workspace/editorfs"
 )
@@ -36,6 +37,12 @@ type Config struct {
 	Files FilesWay
 	// Shell lets the user run shell commands with !COMMAND and /shell.
 	Shell bool
+	// Reports is the directory for reports, which need not exist; "" for none.
+	Reports string
+	// Flight records the messages of the editor, and those of droid that Start has it record; nil for none.
+	Flight *flight.Recorder
+	// RecentLog returns the last lines of the log; nil if they are not kept.
+	RecentLog func() []string
 	// Version of this program.
 	Version string
 }
@@ -57,6 +64,7 @@ type Deps struct {
 	Calls       *files.CallLimiter                    // of the disk, which may hang
 	MayStillRun func(process int, output string) bool // droid.MayStillRun
 	Conn        *wire.Conn                            // to the editor
+	Flight      *flight.Connection                    // of Conn, nil without a recorder
 	Context     context.Context                       // ends when the editor has disconnected or Serve is to stop
 	Log         *zap.Logger
 }
