@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -45,9 +44,7 @@ type Config struct {
 	Unread int
 	// Listen opens the channel for the hooks by which files go through the editor; nil is hooks.Listen.
 	Listen func(hooks.Handler, *zap.Logger) (HookChannel, error)
-	// Modified is editorfs.Options.Changed, for tests.
-	Modified func(fs.FileInfo) time.Time
-	Log      *zap.Logger
+	Log    *zap.Logger
 }
 
 // Agent serves one editor. Make it with New, run it with Serve.
@@ -57,7 +54,7 @@ type Agent struct {
 	peer
 	served editorFiles // by initialize, guarded by mu
 	droids droid.Fleet
-	cancel context.CancelFunc // ends ctx
+	cancel context.CancelFunc // ends Context
 }
 
 // maxDiskCalls bounds the calls of disks that are under way at once.
@@ -69,7 +66,6 @@ func New(cfg Config) *Agent {
 	a.Deps = session.Deps{
 		Config:     &a.cfg.Config,
 		Log:        cfg.Log,
-		Modified:   cfg.Modified,
 		Commands:   command.All(),
 		CommandFor: command.Terminal,
 		Sessions:   registry.New[*session.Session](),
@@ -120,7 +116,7 @@ var errStuck = errors.New("a session did not end in time; its droid was killed")
 
 // Serve answers the editor until in ends, nobody reads out any more, or ctx is
 // done. When it returns, every droid process has ended and what could be written
-// to out is written. It returns endTime, droid.KillTime, closeTime and twice flushTime
+// to out is written. It returns EndTime, droid.KillTime, CloseTime and twice FlushTime
 // later at the latest.
 func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer a.cancel()

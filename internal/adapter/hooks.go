@@ -1,5 +1,5 @@
-// Where the client has ACP's fs methods, droid reads and edits files through the editor, see internal/adapter/session/editorfiles.go. This file
-// is the agent's part: the hooks, and what an earlier agent has left.
+// Where the client has ACP's fs methods, droid reads and edits files through the editor, see session/editorfiles.go.
+// This file is the agent's part: the hooks, and what an earlier agent has left.
 
 package adapter
 
@@ -46,7 +46,7 @@ const startTime = 5 * time.Second
 func (a *Agent) openFiles(ctx context.Context, edits bool) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	o := editorfs.Options{Journal: a.cfg.Journal, Log: a.Log, Changed: a.cfg.Modified}
+	o := editorfs.Options{Journal: a.cfg.Journal, Log: a.Log, Changed: a.Config.Modified}
 	opened, err := files.CallBounded(ctx, a.Calls, "editorfs.Open", o.Journal, func(string) (editorFiles, error) {
 		opened, err := a.openEditorFiles(o, edits)
 		if ctx.Err() != nil {

@@ -46,10 +46,7 @@ func TestMethodsOfACP(t *testing.T) {
 func TestExtensionsAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/programs.md")
 	require.NoError(t, err)
-	var documented []string
-	for _, name := range regexp.MustCompile("_droid/[a-z_]+").FindAllString(string(doc), -1) {
-		documented = append(documented, name)
-	}
+	documented := regexp.MustCompile("_droid/[a-z_]+").FindAllString(string(doc), -1)
 	slices.Sort(documented)
 	require.Equal(t, slices.Compact(documented), slices.Sorted(maps.Keys(new(Agent).extensions())))
 }

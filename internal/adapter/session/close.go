@@ -16,7 +16,7 @@ func (s *Session) Close() {
 	s.Stop()
 }
 
-// CloseDeleted is close for a session whose files are about to be deleted: droid is killed.
+// CloseDeleted is Close for a session whose files are about to be deleted: droid is killed.
 func (s *Session) CloseDeleted() {
 	s.cancelAndWait()
 	s.mu.Post(func() { s.endDroid(killed, "its session is deleted") }) // it would write to the files once more as it leaves

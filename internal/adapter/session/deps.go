@@ -43,6 +43,8 @@ type Config struct {
 	Flight *flight.Recorder
 	// RecentLog returns the last lines of the log; nil if they are not kept.
 	RecentLog func() []string
+	// Modified is editorfs.Options.Changed, for tests.
+	Modified func(fs.FileInfo) time.Time
 	// Version of this program.
 	Version string
 }
@@ -60,7 +62,6 @@ type Deps struct {
 	Texts       *FileReader                           // reads files that are shown
 	EditorFiles *editorfs.Files                       // as the editor has them, nil where files are on the disk; set before any session
 	LeftEdits   *editorfs.Files                       // has what an earlier agent left and could not complete, nil where that is not known; set before any session
-	Modified    func(fs.FileInfo) time.Time           // tests: see editorfs.Options
 	Calls       *files.CallLimiter                    // of the disk, which may hang
 	MayStillRun func(process int, output string) bool // droid.MayStillRun
 	Conn        *wire.Conn                            // to the editor

@@ -20,8 +20,8 @@ import (
 
 // Where the client has ACP's fs methods, droid reads and edits files through the
 // editor. droid does not know: hooks of ours hold it before and after such a call, and
-// in the meantime internal/workspace/editorfs sees to it that the disk has what the editor has. This
-// file is the agent's part; filecalls.go is the session's, which internal/adapter/internal/filecalls leads.
+// in the meantime internal/workspace/editorfs sees to it that the disk has what the editor has. The agent
+// receives the hooks; this file answers them, and filecalls.go has what internal/adapter/internal/filecalls leads.
 
 // FilesWay is how droid's reads and edits reach the files.
 type FilesWay string

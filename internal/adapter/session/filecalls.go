@@ -155,7 +155,7 @@ func (s *Session) tellsUnseen() bool {
 // unseen reports whether the editor has text of a file that is not saved. It blocks.
 func (s *Session) unseen(ctx context.Context, path string) bool {
 	unseen, _ := files.CallBounded(ctx, s.deps.Calls, "Unseen", path, func(path string) (bool, error) {
-		return editorfs.HasUnsaved(ctx, sessionEditor{s.out}, path, s.deps.Modified), nil
+		return editorfs.HasUnsaved(ctx, sessionEditor{s.out}, path, s.deps.Config.Modified), nil
 	})
 	return unseen
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Enter gives a request the session's lock, behind what was asked before, or returns why the session takes nothing any more. ordered, if
-// not nil, is called once the request has its place. A deferred exit follows, unless there is an error.
+// not nil, is called once the request has its place. A deferred Exit follows, unless there is an error.
 func (s *Session) Enter(ordered func()) *jsonrpc.Error {
 	lock := s.mu.Ticket()
 	if ordered != nil {

@@ -27,7 +27,8 @@ func (d *Deps) OpenNew(c *wire.Call, client *droid.Client, info *stream.SessionI
 	return s.begin(c, s.sessionResult(), w.Notices)
 }
 
-// OpenCopy has a copy begin to work that client has just opened, and answers the call that asked for it. ids are those of the thread that it is a copy of.
+// OpenCopy has a copy begin to work that client has just opened, and answers the call that asked for it. ids are those of the thread that it
+// is a copy of.
 func (d *Deps) OpenCopy(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, ids []string) (any, *jsonrpc.Error) {
 	followUp := d.copyOptions(c.Context, ids, info.SessionID)
 	s := d.takeUp(c.Context, client, info, w, func(s *Session) { s.useFollowUp(followUp) })
@@ -60,7 +61,8 @@ func (d *Deps) takeUp(ctx context.Context, client *droid.Client, info *stream.Se
 	return s
 }
 
-// begin has a session that was just made begin to work, and answers the call that made it. The result gets its id. It gives up the session's lock.
+// begin has a session that was just made begin to work, and answers the call that made it. The result gets its id. It gives up the
+// session's lock.
 func (s *Session) begin(c *wire.Call, result protocol.SessionResult, notices []string) (_ any, failure *jsonrpc.Error) {
 	s.out.AddNotices(notices...)
 	result.SessionID = s.out.Session()

@@ -32,7 +32,7 @@ import (
 // Session is one conversation and the droid process that holds it, while there
 // is one.
 //
-// Its goroutines are one for each request that names it (enter), its loop (Run), those that others of it begin (mu.Go, async), and those that
+// Its goroutines are one for each request that names it (Enter), its loop (Run), those that others of it begin (mu.Go, async), and those that
 // bring something from elsewhere (mu.Post). Each has the lock as long as it touches the session, and gives it up where it waits.
 type Session struct {
 	deps    *Deps

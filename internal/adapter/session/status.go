@@ -56,13 +56,13 @@ func (s *Session) State() State {
 // Status is what a bug report needs.
 type Status struct {
 	State
-	Agent    string          // the version of this program
-	Droid    string          // the path of droid's program, or why it is not known
-	Release  string          // of that program
-	Runs     *stream.Version // of the process, nil if none runs
-	Unknown  map[string]int  // what droid said and this program has no table of
-	Trusted  string          // whether the project is
-	Files    string          // how droid's reads and edits reach the files
+	Agent   string          // the version of this program
+	Droid   string          // the path of droid's program, or why it is not known
+	Release string          // of that program
+	Runs    *stream.Version // of the process, nil if none runs
+	Unknown map[string]int  // what droid said and this program has no table of
+	Trusted string          // whether the project is
+	Files   string          // how droid's reads and edits reach the files
 }
 
 // Status reports what a bug report needs. It asks droid's program for its version.
