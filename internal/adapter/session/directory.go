@@ -2,7 +2,7 @@ package session
 
 import (
 	"droid-acp/internal/adapter/instructions"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/droid/stream"
 )
 
@@ -14,11 +14,11 @@ import (
 
 // openStored has a process load droid's session with so many messages, or make it where no droid has yet. held is what
 // markLoading said.
-func (s *Session) openStored(messages int, held error) opening.Open {
+func (s *Session) openStored(messages int, held error) launch.Open {
 	if s.proc.Unmade() {
-		return s.deps.Opener.Make(s.droidID, s.cwd, *s.systemPrompt.Load())
+		return s.deps.Launcher.Make(s.droidID, s.cwd, *s.systemPrompt.Load())
 	}
-	return opening.Open{ID: s.droidID, Messages: messages, CWD: s.cwd, Held: held}
+	return launch.Open{ID: s.droidID, Messages: messages, CWD: s.cwd, Held: held}
 }
 
 // useDirectory has the session work in the directory that a load asks for. If the
@@ -55,7 +55,7 @@ func (s *Session) directories() []string {
 }
 
 // checkWords ends a droid that has not taken the words of its new session (before 0.215).
-// The next process gets them when it starts, see Opener.Added.
+// The next process gets them when it starts, see Launcher.Added.
 func (s *Session) checkWords() {
 	if s.systemPrompt.Load().Text != "" && s.proc.Client() != nil && !s.proc.Has(stream.StoresSystemPrompt) {
 		s.endDroid(replaced, "it did not take the words of its new session")
