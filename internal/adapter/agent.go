@@ -171,8 +171,8 @@ func (a *Agent) handle(c *wire.Call) (any, *jsonrpc.Error) {
 	return result, a.ClientError(c, err)
 }
 
-// serve runs one request or notification. Of what has no id only ACP's one notification
-// to an agent has an effect: nobody would get the answer to a request's method.
+// serve runs one request or notification. Of the notifications only ACP's session/cancel has an effect: a method sent without an id would
+// never get its answer.
 func (a *Agent) serve(c *wire.Call) (any, *jsonrpc.Error) {
 	if c.Response == nil && c.Method != acp.AgentMethodSessionCancel {
 		a.Log.Info("a message without an id, whose method is no notification's, was dropped", zap.String("method", visible.Line(c.Method)))

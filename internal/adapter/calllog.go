@@ -1,5 +1,5 @@
-// What the log says, at the level info, of a client and its calls: who speaks with this agent, which sessions are open, how turns ended, what was refused. It has no words of anybody's: of
-// an error its code, and the kind that programs know it by.
+// The log of a client and its calls, at the level info: who is connected, which sessions are open, how turns ended, what was refused. It
+// contains no text of users or models: of an error only its code and its kind.
 
 package adapter
 

@@ -27,8 +27,8 @@ func (a *Agent) extensions() map[string]wire.Handler {
 	}
 }
 
-// extension is the method that f serves, with params of type P beside the session's id and a result of type R. f has the
-// session's lock, and ends early when the request is cancelled.
+// extension returns the handler of a method that f serves, with params of type P besides the session's id and a result of type R. f is
+// called with the session's lock; its context ends when the request is cancelled.
 func extension[P, R any](a *Agent, f func(s *session.Session, ctx context.Context, params P) (R, *jsonrpc.Error)) wire.Handler {
 	return func(c *wire.Call) (_ any, err *jsonrpc.Error) {
 		var params P

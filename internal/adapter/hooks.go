@@ -21,7 +21,7 @@ import (
 type editorFiles struct {
 	files *editorfs.Files
 	hooks HookChannel
-	left  *editorfs.Files // has what an earlier agent left and could not be completed; nil when it was not looked for
+	left  *editorfs.Files // edits that an earlier agent could not complete; nil if none were looked for
 }
 
 // HookChannel is how hooks reach the agent, a hooks.Listener.

@@ -10,8 +10,7 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// forkSession copies the newest session of a thread. The copy gets a process of its own; the session
-// it was made from stays as it is.
+// forkSession copies the newest session of a thread. The copy gets its own process; the original stays as it is.
 func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
 	p, place, err := a.decodeNamed(c)
 	if err != nil {
@@ -53,9 +52,8 @@ func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
 	return a.OpenCopy(c, client, info, w, ids)
 }
 
-// forkStored copies a thread that is not open here and whose files are kept: one process loads its newest
-// session, copies it and goes on with the copy. Where the copy is to work elsewhere, that
-// takes two.
+// forkStored copies a thread that is not open here and whose files are kept: one process loads its newest session, copies it and continues
+// with the copy. If the copy is to work elsewhere, it takes two.
 func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (any, *jsonrpc.Error) {
 	newest := ids[len(ids)-1]
 	var made launch.Copied

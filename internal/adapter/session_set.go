@@ -74,7 +74,7 @@ func (a *Agent) setModel(c *wire.Call) (any, *jsonrpc.Error) {
 	return a.askToSet(c, options.Model, params.ModelID)
 }
 
-// askToSet has the session of a call set an option.
+// askToSet sets an option of the session that a call names.
 func (a *Agent) askToSet(c *wire.Call, id, value string) (any, *jsonrpc.Error) {
 	s, place, err := a.reach(c)
 	if err != nil {

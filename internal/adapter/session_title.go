@@ -55,8 +55,8 @@ func (a *Agent) setTitle(c *wire.Call) (any, *jsonrpc.Error) {
 	return protocol.TitleResult{Title: protocol.Line(title)}, nil
 }
 
-// setStoredTitle names a thread that is not open here, by its newest session: a process
-// of its own loads that for a moment, and ends beside. The request's place is left when that process is gone.
+// setStoredTitle gives a thread that is not open here a title, by its newest session: a process loads that briefly and then ends in the
+// background. The request's place is released when that process is gone.
 func (a *Agent) setStoredTitle(ctx context.Context, at *session.Ticket, id, title string) *jsonrpc.Error {
 	held := true
 	defer func() {

@@ -39,13 +39,13 @@ func (a *Agent) readSession(ctx context.Context, p instructions.Params) (instruc
 	return w, nil
 }
 
-// newSession opens a session in a droid process of its own.
+// newSession opens a session in its own droid process.
 func (a *Agent) newSession(c *wire.Call) (any, *jsonrpc.Error) {
 	var p instructions.Params
 	if err := acperr.Decode(c.Params, &p); err != nil {
 		return nil, err
 	}
-	c.Async() // nobody can refer to the session before it has an id
+	c.Async() // no request can name the session before it has an id
 	w, err := a.readSession(c.Context, p)
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *jsonrpc.Error) {
 	open := place.All()
 	place.Unlock()
 	if err := a.checkDelete(c.Context, known, open); err != nil {
-		return nil, err // and the sessions go on
+		return nil, err // and the sessions stay
 	}
 	if err := turnOf(c.Context, place); err != nil {
 		return nil, err

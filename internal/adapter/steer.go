@@ -9,7 +9,7 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// steeringMeta tells clients in the result of initialize that protocol.SteeringMethod is there.
+// steeringMeta returns the part of initialize's result that announces protocol.SteeringMethod.
 func steeringMeta() map[string]any {
 	return map[string]any{"steering": map[string]any{"supported": true}}
 }

@@ -1,5 +1,5 @@
-// Package command has the slash commands of this agent. Each has a row in All and its function in NAME.go, which calls methods of its
-// session and words the reply. The package keeps no state.
+// Package command implements the slash commands of this agent. Each has a row in All and its function in NAME.go, which calls methods of
+// the session and words the reply. The package keeps no state.
 package command
 
 import (

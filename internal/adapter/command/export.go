@@ -7,7 +7,7 @@ import (
 	"droid-acp/internal/adapter/session"
 )
 
-// withDirectory has the page name the session's directory, which says something of the machine.
+// withDirectory makes the page contain the session's directory, which reveals something about the machine.
 const withDirectory = "with-directory"
 
 // exportCommand writes the conversation to one HTML file.

@@ -31,7 +31,7 @@ func permissionsCommand(ctx context.Context, s *session.Session, args string) (s
 	return listRules(known, unread), nil
 }
 
-// whose says whose file a rule stands in.
+// whose returns whose file a rule comes from, in words.
 func whose(k rules.Rule) string {
 	switch {
 	case k.Owner == rules.User:
@@ -68,7 +68,7 @@ func effect(k rules.Rule) string {
 	return "allowed: " + entry(k.Text) + ", which lets **every** " + entry(key) + " run"
 }
 
-// listRules lists rules by the files that they stand in.
+// listRules lists rules by file.
 func listRules(known []rules.Rule, unread error) string {
 	var b strings.Builder
 	last := "?"

@@ -13,8 +13,8 @@ type activity struct {
 	again   time.Time // when to look again at what ends without an event; zero for never
 }
 
-// activityPause is the time between two looks at work that ends without an event: a background command that is not watched, a login
-// that nobody completes.
+// activityPause is the time between two looks at work that ends without an event: a background command that is not watched, a login that is
+// never completed.
 const activityPause = 10 * time.Second
 
 // works reports whether something would be lost if the session ended now. quiet is work that may end without an event.

@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// What JetBrains' client Air is sent besides, where it declares that.
+// Additions for JetBrains' client Air, where it declares them.
 
 // reportError reports the error that ends a prompt's turn as a failure of the session. The response comes all the same.
 func (p *userPrompt) reportError(err *jsonrpc.Error) {

@@ -19,8 +19,8 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// A command that droid has left in the background is watched until it has ended, as droid tells nothing of it. It ends
-// with its droid, however that ends.
+// A command that droid has left in the background is watched until it has ended, since droid does not report that. It ends with its droid,
+// however droid ends.
 
 // handleBackground begins to watch the command that an event leaves in the background.
 func (s *Session) handleBackground(ev quirks.Event) {
@@ -59,7 +59,7 @@ func (s *Session) watch(ctx context.Context, client *droid.Client, c *background
 			look, err = files.CallBounded(ctx, s.deps.Calls, "Watch.Look", c.Output, func(string) (background.Look, error) { return w.Look(reads && room, seen), nil })
 		})
 		if err != nil {
-			look = background.Look{Runs: true, At: seen} // as far as one knows
+			look = background.Look{Runs: true, At: seen} // presumably
 		}
 		switch {
 		case !s.proc.Left.Runs(c): // its end was reported
@@ -94,7 +94,7 @@ func (s *Session) BackgroundCommands() (running []*background.Command, unseen bo
 	return s.proc.Left.Running(), s.proc.NotWatched()
 }
 
-// StopBackground has a command in the background end. It reports whether it is gone.
+// StopBackground ends a command in the background. It reports whether the command is gone.
 func (s *Session) StopBackground(ctx context.Context, c *background.Command) (gone bool) {
 	if c.Of == nil {
 		return false

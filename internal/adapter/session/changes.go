@@ -8,8 +8,8 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// awaitTurn returns when the turn has come of what the user asks now beside prompts. s.prompts.FinishChange must be called when it has its
-// effect. While it waits, the end of ctx takes it back.
+// awaitTurn waits until a change that the user asks for may be made, in the order of the requests. The caller must call
+// s.prompts.FinishChange when it has taken effect. If ctx ends first, the change is withdrawn.
 func (s *Session) awaitTurn(ctx context.Context, of turns.Scope) (*turns.Change, *jsonrpc.Error) {
 	if err := s.takesNothing(); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func (s *Session) cancelAndWait() {
 	}
 	left := s.updateBackground()
 	s.async(func(context.Context) { endLeft(left) })
-	s.sendKept() // nobody else will
+	s.sendKept() // otherwise it would be lost
 }
 
 // OnlyHere returns an error if another window has the session open. The session's own note does not count; it is written again.

@@ -128,8 +128,8 @@ func commandFrom(ctx context.Context) *commandRun {
 	return r
 }
 
-// begin answers the prompt. If the user cancels it, it ends at once (but see uncancellable and turns.Process): nobody waits any longer for
-// the calls of the command, so that the next prompt need not, and their outcome is ignored.
+// begin answers the prompt. A cancel ends it at once (but see uncancellable and turns.Process): the command's calls are abandoned and their
+// outcome is ignored, so that the next prompt need not wait for them.
 func (r *commandRun) begin(p *userPrompt) {
 	r.prompt = p
 	ctx, cancel := context.WithCancelCause(context.WithValue(r.s.Context, commandKey{}, r))
@@ -224,8 +224,8 @@ func (s *Session) whenEnded(ctx context.Context, f func()) (forget func()) {
 // wasCancelled reports whether the user cancelled the command whose context ctx is.
 func wasCancelled(ctx context.Context) bool { return context.Cause(ctx) == errCommandCancelled }
 
-// uncancellable has a cancel not end the act, because what it asks droid for cannot be undone: the act ends when that is done. What follows
-// has the context that it returns.
+// uncancellable protects an act from a cancel, because what it asks of droid cannot be undone: it ends when droid has answered. Later steps
+// of the act use the returned context.
 func (s *Session) uncancellable(ctx context.Context) context.Context {
 	if r := commandFrom(ctx); r != nil {
 		s.prompts.Keep(r.prompt.id)
@@ -295,7 +295,7 @@ func (s *Session) readyDroid(ctx context.Context) (client *droid.Client, err err
 	return client, context.Cause(ctx)
 }
 
-// askDroid has f ask the session's process without the lock.
+// askDroid calls f with the session's process, without the lock.
 func (s *Session) askDroid(ctx context.Context, f func(ctx context.Context, client *droid.Client) error) error {
 	client, err := s.readyDroid(ctx)
 	if err != nil {
@@ -304,8 +304,8 @@ func (s *Session) askDroid(ctx context.Context, f func(ctx context.Context, clie
 	return s.callBounded(ctx, func(ctx context.Context) error { return f(ctx, client) })
 }
 
-// changeDroid has check look whether droid can do something, and do have it do that, which a cancel does not undo. If droid has ended
-// over it, or is late, nobody knows what came of it: then the error is an unknownOutcome.
+// changeDroid calls check, which looks whether droid can do something, and then do, which makes it do so and which a cancel does not
+// interrupt. If droid ends meanwhile or answers late, the outcome is not known: the error is an unknownOutcome.
 func (s *Session) changeDroid(ctx context.Context, check, do func(ctx context.Context, client *droid.Client) error) error {
 	client, err := s.readyDroid(ctx)
 	if err == nil {

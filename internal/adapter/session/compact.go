@@ -33,7 +33,7 @@ func (s *Session) AgreeToCompact(ctx context.Context) error {
 	return s.Agree(ctx, s.show.CompactQuestion(s.proc.Background()), "Not compacted", "Agreed: compact the conversation")
 }
 
-// Compact replaces the conversation by a summary, in which the thread goes on.
+// Compact replaces the conversation by a summary, with which the thread continues.
 func (s *Session) Compact(ctx context.Context, instructions string) (done Compacted, err error) {
 	named := s.name.Given()
 	client, err := s.readyDroid(ctx)
@@ -70,8 +70,8 @@ func (s *Session) Compact(ctx context.Context, instructions string) (done Compac
 		}
 		return done, err
 	}
-	// A process that made the summary goes on giving the model the whole old
-	// conversation, also after loading the new session (0.99 to 0.225).
+	// The process that made the summary keeps sending the model the whole old conversation, even after loading the new session (0.99 to
+	// 0.225).
 	if err = s.switchSession(ctx, next, true); err == nil {
 		done.Hint = s.arrived(ctx, next, named)
 		s.update(s.show.EndCompactionWith(render.Compacted, render.CompactionFacts{Summary: summary})...)
@@ -96,9 +96,8 @@ func (s *Session) compactFailed(ctx context.Context, err error) error {
 	return Failed("The conversation was not compacted", err)
 }
 
-// stopCompaction ends a compaction that the user cancelled or that takes too long.
-// droid ignores interrupts while it compacts and has the model go on (0.215,
-// 0.225), so the process is ended, unless that would end something else of the user's.
+// stopCompaction ends a compaction that the user cancelled or that takes too long. droid ignores interrupts while it compacts (0.215,
+// 0.225), so the process is ended, unless that would end something else that the user runs.
 func (s *Session) stopCompaction(client *droid.Client) {
 	s.update(s.show.EndCompactionWith(render.CompactionFailed, render.CompactionFacts{Error: errCompactTime.Error()})...)
 	if s.proc.Client() == client && !client.HasChildren() && !s.proc.SubagentsWork() && !s.servers.LogsIn(time.Now()) {

@@ -29,8 +29,8 @@ func (s *Session) refreshCommands(ctx context.Context, noPrompt func() bool) {
 	s.lookForCommands(s.Context, lookTime)
 }
 
-// lookForCommands asks droid for its commands and skills, and sends the editor what is new. droid has
-// so long for its answer; what it does not tell is as before.
+// lookForCommands asks droid for its commands and skills, waits at most limit for the answer, and sends the editor what changed. A list
+// that droid does not return stays as it was.
 func (s *Session) lookForCommands(ctx context.Context, limit time.Duration) {
 	client, look := s.proc.Client(), s.commands.Look()
 	if client == nil || s.ended {
@@ -62,7 +62,7 @@ func (s *Session) Skills(ctx context.Context) (skills []droid.Skill, err error) 
 
 // SwitchSkill switches a skill on or off for all projects of the user.
 func (s *Session) SwitchSkill(ctx context.Context, name string, on bool) error {
-	defer func() { s.commands.TurnEnded(time.Now()) }() // the menu has what can be typed
+	defer func() { s.commands.TurnEnded(time.Now()) }() // the menu lists what can be typed
 	return s.changeDroid(ctx, func(ctx context.Context, client *droid.Client) error {
 		if err := client.Version().Needs(stream.SwitchesSkills); err != nil {
 			return err

@@ -22,7 +22,7 @@ import (
 	"droid-acp/internal/workspace/editorfs"
 )
 
-// Config is what sessions use of an agent's configuration.
+// Config is the part of an agent's configuration that sessions use.
 type Config struct {
 	launch.Config
 	// Locate finds droid's executable; its error says how to install it. Start
@@ -94,7 +94,7 @@ func (d *Deps) ClientError(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
 	return acperr.For(d.Client, c.Method == acp.AgentMethodSessionPrompt, NotCancelled(c, err))
 }
 
-// NotCancelled says why a call failed, which nobody cancelled where the editor has gone.
+// NotCancelled returns the error of a call that failed, unless it failed because the editor has gone.
 func NotCancelled(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
 	if err != nil && err.Code == acperr.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
 		return acperr.Ending()

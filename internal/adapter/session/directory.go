@@ -6,14 +6,13 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// A session works in the directory that the editor asked for last. load_session and
-// fork_session have no such parameter (droid 0.99 to 0.225): droid goes on where the
-// session's file says, or, if that directory is gone, where the process was started. So
-// the file is changed, as droid does it when a user changes the directory, and the process
-// is started there, since it reads the project of its own directory too.
+// A session works in the directory that the editor asked for last. load_session and fork_session have no such parameter (droid 0.99 to
+// 0.225): droid uses the directory in the session's file or, if that is gone, the one in which the process was started. So the file is
+// changed, as droid does when a user changes the directory, and the process is started there, since it also reads the project of its own
+// directory.
 
-// openStored has a process load droid's session with so many messages, or make it where no droid has yet. held is what
-// markLoading said.
+// openStored returns how a process loads droid's session with up to so many messages, or creates it if no droid has yet. held is the result
+// of markLoading.
 func (s *Session) openStored(messages int, held error) launch.Open {
 	if s.proc.Unmade() {
 		return s.deps.Launcher.Make(s.droidID, s.cwd, *s.systemPrompt.Load())
@@ -21,8 +20,8 @@ func (s *Session) openStored(messages int, held error) launch.Open {
 	return launch.Open{ID: s.droidID, Messages: messages, CWD: s.cwd, Held: held}
 }
 
-// useDirectory has the session work in the directory that a load asks for. If the
-// process works elsewhere, it is ended; the next process loads the session.
+// useDirectory makes the session work in the directory that a load asks for. A process that works elsewhere is ended; the next one loads
+// the session.
 func (s *Session) useDirectory(cwd, target string) {
 	if cwd != s.cwd && target != s.cwd {
 		s.workIn(cwd)

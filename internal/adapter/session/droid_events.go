@@ -124,8 +124,8 @@ func (s *Session) readNoMore() {
 	}
 }
 
-// silenceDue is when the user is to be told that droid does not take a prompt, or that the model says nothing; ok is false
-// while that is not so, or the user sees the reason: a running tool or a question.
+// silenceDue returns the time at which the user is notified that droid does not take a prompt, or that the model is silent. ok is false if
+// neither is the case, or if the user sees the reason: a running tool or a question.
 func (s *Session) silenceDue() (at time.Time, ok bool) {
 	if !s.prompts.Working() || s.questions.IsOpen() || s.show.Busy() {
 		return time.Time{}, false

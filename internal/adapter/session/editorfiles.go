@@ -71,8 +71,8 @@ func (s *Session) AnswerHook(ctx context.Context, h *filecalls.Hook) (answer hoo
 	return s.runHook(ctx, h)
 }
 
-// runHook does what a hook of droid's is for, once droid has announced its call. With the answer droid goes on with the
-// call, so what there is to tell is told before.
+// runHook runs a hook of droid once droid has announced its call. droid continues the call when it has the answer, so anything to be shown
+// is shown before.
 func (s *Session) runHook(ctx context.Context, h *filecalls.Hook) (answer hooks.Answer) {
 	ctx, cancel := context.WithTimeout(ctx, announceTime)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// Export writes the conversation to a file, "" for one in the session's directory, and returns its path. named has the page name that
+// Export writes the conversation to a file, "" for one in the session's directory, and returns its path. named makes the page contain that
 // directory.
 func (s *Session) Export(ctx context.Context, info *stream.SessionInfo, file string, named bool) (path string, err error) {
 	what := exported{s.droidID, s.cwd, file, named, s.usage.past()}

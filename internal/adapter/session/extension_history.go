@@ -11,8 +11,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// The extension methods that need the whole conversation, which droid tells while
-// no prompt runs.
+// Extension methods that need the whole conversation, which droid returns only while no prompt runs.
 
 // whole returns the whole conversation. remedy says what the caller can do if a prompt runs.
 func (s *Session) whole(ctx context.Context, remedy string) (*stream.SessionInfo, *jsonrpc.Error) {
@@ -108,7 +107,7 @@ func (s *Session) RewindPoints(ctx context.Context) (RewindPointsResult, *jsonrp
 
 // ExportParams are the params of _droid/export.
 type ExportParams struct {
-	Path      string `json:"path"`      // "" for a name of its own in the session's directory
+	Path      string `json:"path"`      // "" for a default name in the session's directory
 	Directory bool   `json:"directory"` // the page names the session's directory
 }
 

@@ -28,7 +28,7 @@ const (
 
 // RewindResult is the result of _droid/rewind.
 type RewindResult struct {
-	DroidSessionID string       `json:"droidSessionId"` // in which the thread goes on; "" for a dry run
+	DroidSessionID string       `json:"droidSessionId"` // in which the thread continues; "" for a dry run
 	Files          []RewindFile `json:"files"`
 	Restored       int          `json:"restored"`
 	Deleted        int          `json:"deleted"`
@@ -45,7 +45,7 @@ type RewindFile struct {
 	Left    bool   `json:"left"` // it stays as it is, as it has changes of somebody else's, or may have
 }
 
-// rewindStatus has what became of a file since droid's first edit to be undone.
+// rewindStatus maps what happened to a file since droid's first edit that is to be undone.
 var rewindStatus = map[render.EditStatus]string{
 	render.OnlyEdited: "edited", render.FileGone: "missing", render.FileUnknown: "unknown", render.FileChanged: "changed",
 }

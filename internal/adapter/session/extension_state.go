@@ -12,14 +12,13 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// The extension methods that tell the state of a session, or change it, without its
-// history.
+// Extension methods that return the state of a session, or change it, without its history.
 
 // StatsResult is the result of _droid/stats.
 type StatsResult struct {
 	Tokens   stream.TokenUsage `json:"tokens"`
 	LastCall stream.TokenUsage `json:"lastCall"`
-	Context  *contextUse       `json:"context"` // null where droid does not tell
+	Context  *contextUse       `json:"context"` // null if droid does not report it
 }
 
 // contextUse is how full the context window is, in tokens.

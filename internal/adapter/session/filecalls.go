@@ -63,7 +63,7 @@ func (s *Session) doJobs(ctx context.Context, jobs ...filecalls.Job) (answer hoo
 	return answer
 }
 
-// doJob does one of them. A panic ends the job alone: droid goes on with the file on the disk.
+// doJob does one job. A panic ends only this job: droid uses the file on disk instead.
 func (s *Session) doJob(ctx context.Context, overlay *fileOverlay, job filecalls.Job) hooks.Answer {
 	defer s.fileCalls.Done(job)
 	did := jobOutcome{}
@@ -146,7 +146,7 @@ func (s *Session) lookForUnseen(ev quirks.Event) {
 	}
 }
 
-// tellsUnseen reports whether files stay on the disk and the client can be asked what is not saved.
+// tellsUnseen reports whether files stay on disk and the client can be asked which texts are unsaved.
 func (s *Session) tellsUnseen() bool {
 	client := s.deps.Client
 	return client.Files && client.ReadsUnsaved && s.deps.Config.Files == ""

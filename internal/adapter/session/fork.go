@@ -101,8 +101,8 @@ func (s *Session) copyHere(ctx context.Context) (id string, err *jsonrpc.Error) 
 	return id, nil
 }
 
-// backFromCopy has a droid that goes on in the copy which it has made (quirk 35) load the
-// session again. If that fails, or nobody waited for droid's answer, the next process does.
+// backFromCopy makes a droid that works on the copy it has made (quirk 35) load the original session again. If that fails, or droid's
+// answer was not awaited, the next process loads it.
 func (s *Session) backFromCopy(ctx context.Context, failed error) {
 	var refused *stream.RPCError
 	switch {

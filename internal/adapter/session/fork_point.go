@@ -102,7 +102,7 @@ func (s *Session) ForkAt(ctx context.Context, ordered func(), point *protocol.Ai
 	return id, nil
 }
 
-// CopyStoredAt has a droid of its own copy a stored session up to a point. id is "" for a copy of all of it.
+// CopyStoredAt starts a droid to copy a stored session up to a point. id is "" if the copy would have all of it.
 func (d *Deps) CopyStoredAt(ctx context.Context, from, cwd string, point protocol.AirFork) (id string, err *jsonrpc.Error) {
 	client, info, failure := d.Launcher.LaunchAlone(ctx, d.Launcher.DirectoryOf(ctx, from, cwd), launch.Open{ID: from, Messages: wholeHistory})
 	if failure != nil {

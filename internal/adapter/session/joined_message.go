@@ -14,7 +14,7 @@ type joinedMessage struct {
 	words string              // of a refusal; "" for a steering message
 	own   bool                // the agent refused, and the user has read why in a notice
 	shown bool                // the editor has been sent it
-	taken chan *jsonrpc.Error // gets nil when droid has it, or why it has not; nil where nobody waits
+	taken chan *jsonrpc.Error // receives nil when droid has it, or why it does not; nil if there is no waiter
 }
 
 // reachedModel notes that droid has the message.
@@ -81,7 +81,7 @@ func (s *Session) messageEnded(end turns.Merged) {
 		}
 	case !end.Unsent && end.Err == nil:
 		p.joined.reachedModel()
-	default: // also where droid died, and nobody knows whether it had the message
+	default: // also if droid died and may have had the message
 		err := acperr.InvalidRequest("the turn was cancelled before droid had the message; send it as a prompt")
 		if end.Err != nil {
 			_, err = acperr.Stop(turns.End{Err: end.Err}, s.prompts.GaveUp())
@@ -90,7 +90,7 @@ func (s *Session) messageEnded(end turns.Merged) {
 	}
 }
 
-// tellUnsaid notifies the user that the model does not get their words.
+// tellUnsaid notifies the user that the model does not get a message.
 func (s *Session) tellUnsaid(text string) {
 	s.notify("What you said with your refusal did not reach the model: " + text)
 }

@@ -11,9 +11,9 @@ import (
 	"droid-acp/internal/sys/memory"
 )
 
-// loop is what a session is woken by, besides requests: by droid's events, by room in the outbox, and by the time.
+// loop wakes a session for events of droid, for room in the outbox, and at a time.
 type loop struct {
-	wake  chan struct{} // has a token when there may be an event to take
+	wake  chan struct{} // holds a token when there may be an event to take
 	timer *time.Timer
 	rings time.Time       // when the timer does, zero for never
 	reads bool            // droid is read
@@ -82,8 +82,8 @@ func (s *Session) wakeLoop() {
 	}
 }
 
-// advance starts the next prompt, if one may start, and reports whether that came to anything. It is called when the session's lock is given up and
-// nobody who waits for something may go on.
+// advance starts the next prompt, if one may start, and reports whether anything changed. It is called when the session's lock is released
+// and no waiter may proceed.
 func (s *Session) advance() bool {
 	if s.prompts.StartNext() {
 		return true

@@ -27,7 +27,7 @@ import (
 func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 	client := s.proc.Client()
 	if client != nil && client.Without() != nil {
-		own := s.servers.Names() // what else is blocked is so by what notifyExcluded has told
+		own := s.servers.Names() // notifyExcluded has named what else is blocked
 		ev.Servers = slices.DeleteFunc(slices.Clone(ev.Servers), func(server stream.MCPServerStatus) bool {
 			return server.Blocked && !slices.Contains(own, server.Name)
 		})
@@ -53,7 +53,7 @@ func (s *Session) startProblems(ctx context.Context, servers []stream.MCPServer)
 	return problems
 }
 
-// startProblems returns why the programs of servers cannot be started. One that has a name alone is looked up in the files of the project
+// startProblems returns why the programs of servers cannot be started. A server that is only named is looked up in the files of the project
 // and of the user.
 func (d *Deps) startProblems(ctx context.Context, cwd string, servers []stream.MCPServer) mcp.Problems {
 	named := func(server stream.MCPServer) bool { return server.Command == "" && server.URL == "" }
@@ -159,7 +159,7 @@ func (s *Session) ChangeMCPServer(ctx context.Context, verb, name string) error 
 	})
 }
 
-// ownServer is what droid says of an MCP server of the user's own file. An error says why it is none.
+// ownServer returns what droid reports of an MCP server in the user's own file. The error says why there is none.
 func (d *Deps) ownServer(ctx context.Context, cwd string, client *droid.Client, name string) (server stream.MCPServerStatus, err error) {
 	if why, err := d.Launcher.NotOwn(ctx, cwd, name); why != "" || err != nil {
 		return server, cmp.Or(err, errors.New(why))
@@ -180,7 +180,7 @@ func (d *Deps) ownServer(ctx context.Context, cwd string, client *droid.Client, 
 // MCPServers are the MCP servers that droid reports.
 type MCPServers struct {
 	Servers []MCPServer
-	Editor  []string // those of the editor whose state droid does not tell
+	Editor  []string // those of the editor whose state droid does not report
 	Tools   []droid.MCPTool
 }
 
@@ -215,8 +215,8 @@ func (s *Session) MCPServers(ctx context.Context) (all MCPServers, err error) {
 	return all, err
 }
 
-// isLeftOut reports whether droid was kept from a server, as the project brings it: by a server of its name that
-// is disabled, or, where nobody can tell whose a server is, by a policy.
+// isLeftOut reports whether droid was kept from a server that the project brings: by a disabled server of the same name or, where the owner
+// of a server is not known, by a policy.
 func isLeftOut(without *projectconfig.Layer, own []string, server stream.MCPServerStatus) bool {
 	if without == nil || slices.Contains(own, server.Name) {
 		return false

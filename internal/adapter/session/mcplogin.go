@@ -18,9 +18,9 @@ import (
 // errLoginTime is the error if a login takes too long.
 var errLoginTime = errors.New("droid did not answer within 6 minutes")
 
-// LogInToMCP begins the login to an MCP server. It returns when droid has an address to open, with what to tell the user;
-// a later event says how the login ended. Older droids take no other call while they
-// answer this one, so nobody waits for the answer after ctx has ended.
+// LogInToMCP begins the login to an MCP server. It returns, with the reply for the user, when droid has an address to open; a later event
+// reports how the login ended. Older droids take no other call until they have answered this one, so the answer is not awaited after ctx
+// has ended.
 func (s *Session) LogInToMCP(ctx context.Context, name string) (reply string, err error) {
 	name = s.servers.Resolve(name)
 	client, err := s.readyDroid(ctx)
@@ -86,7 +86,7 @@ func (s *Session) askToLogIn(ctx context.Context, l *mcp.Login, dialog string) {
 	}
 }
 
-// cancelAuth tells droid to stop waiting for a login.
+// cancelAuth makes droid stop waiting for a login.
 func (s *Session) cancelAuth(server string) {
 	client := s.proc.Client()
 	if client == nil {

@@ -18,7 +18,7 @@ import (
 
 // A session that droid has just made begins to work here: a new one, a copy, or one for which there is no droid yet.
 
-// OpenNew has a session begin to work that client has just made as info says, and answers the call that asked for it.
+// OpenNew creates the session that client has just made, as info describes it, and answers the call that asked for it.
 func (d *Deps) OpenNew(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted) (any, *jsonrpc.Error) {
 	s := d.takeUp(c.Context, client, info, w, func(s *Session) {
 		s.checkDefaults()
@@ -27,8 +27,8 @@ func (d *Deps) OpenNew(c *wire.Call, client *droid.Client, info *stream.SessionI
 	return s.begin(c, s.sessionResult(), w.Notices)
 }
 
-// OpenCopy has a copy begin to work that client has just opened, and answers the call that asked for it. ids are those of the thread that it
-// is a copy of.
+// OpenCopy creates a session for the copy that client has just opened, and answers the call that asked for it. ids are those of the
+// original thread.
 func (d *Deps) OpenCopy(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, ids []string) (any, *jsonrpc.Error) {
 	followUp := d.copyOptions(c.Context, ids, info.SessionID)
 	s := d.takeUp(c.Context, client, info, w, func(s *Session) { s.useFollowUp(followUp) })
@@ -41,7 +41,7 @@ func (d *Deps) OpenCopy(c *wire.Call, client *droid.Client, info *stream.Session
 func (d *Deps) OpenWithout(c *wire.Call, w instructions.Wanted) (any, *jsonrpc.Error) {
 	id := uuid.NewString()
 	s := New(d, id, id, w.CWD, w.Servers)
-	s.mu.Lock() // nobody knows it
+	s.mu.Lock() // it is not shared yet
 	s.useInstructions(w)
 	s.proc.NotMade()
 	s.log.Warn("there is no droid; the session waits for one")
@@ -52,7 +52,7 @@ func (d *Deps) OpenWithout(c *wire.Call, w instructions.Wanted) (any, *jsonrpc.E
 // the options get their first values.
 func (d *Deps) takeUp(ctx context.Context, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, check func(s *Session)) *Session {
 	s := New(d, info.SessionID, info.SessionID, w.CWD, w.Servers)
-	s.mu.Lock() // nobody knows it
+	s.mu.Lock() // it is not shared yet
 	s.useInstructions(w)
 	s.adopt(client)
 	s.opened(info)
@@ -61,8 +61,7 @@ func (d *Deps) takeUp(ctx context.Context, client *droid.Client, info *stream.Se
 	return s
 }
 
-// begin has a session that was just made begin to work, and answers the call that made it. The result gets its id. It gives up the
-// session's lock.
+// begin starts a session that was just made, and answers the call that made it. The result gets its id. It releases the session's lock.
 func (s *Session) begin(c *wire.Call, result protocol.SessionResult, notices []string) (_ any, failure *jsonrpc.Error) {
 	s.out.AddNotices(notices...)
 	result.SessionID = s.out.Session()

@@ -65,7 +65,7 @@ func (s *Session) OptionTitle(id, value string) string { return s.options.Titled
 
 // DescribeOption lists the values of an option, for the command of this name.
 func (s *Session) DescribeOption(ctx context.Context, id, command string) (string, error) {
-	if s.proc.Unmade() { // a droid that was never started has told no options
+	if s.proc.Unmade() { // a droid that was never started has reported no options
 		if _, err := s.readyDroid(ctx); err != nil {
 			return "", err
 		}
@@ -162,8 +162,7 @@ func (s *Session) setAutoCompaction(ctx context.Context, on bool) *jsonrpc.Error
 	return nil
 }
 
-// sessionResult is what the editor is told of the session when it is opened or loaded.
-// The editor believes it from then on.
+// sessionResult returns the state for the response that opens or loads the session. The editor relies on it from then on.
 func (s *Session) sessionResult() protocol.SessionResult {
 	s.out.Told(s.options.Updates()...)
 	return protocol.SessionResult{Modes: s.deps.Client.Modes(s.options.Modes()), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
@@ -210,7 +209,7 @@ func (s *Session) ChangeOption(c *wire.Call, ordered func(), id, value string) (
 	}
 	err = s.setOption(s.Context, id, value)
 	why := tooFree(s.options.Mode(), id, value, err)
-	result = struct{}{}                                                  // an update tells the rest
+	result = struct{}{}                                                  // an update has the rest
 	if c.Method == acp.AgentMethodSessionSetConfigOption && err == nil { // the response does
 		list := s.options.ListUpdate()
 		s.out.Told(list)

@@ -9,9 +9,8 @@ import (
 	"droid-acp/internal/adapter/acperr"
 )
 
-// A mistake in this program that panics costs one session its turn and its
-// process, with a word to the user. All other sessions go on, and whoever waits
-// for an answer gets one.
+// A panic in this program costs one session its turn and its process, and the user reads so. All other sessions continue, and every pending
+// request is answered.
 
 // panicked ends the turn and the process of a session in which something panicked. The caller has the session's lock.
 func (s *Session) panicked(p any) {

@@ -68,7 +68,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	}
 }
 
-// awaitHearing returns when the client shows what it is asked. The outcome is what has become of the question.
+// awaitHearing waits until the client shows a question. The outcome is that of the question, if it has one by then.
 func (s *Session) awaitHearing(ctx context.Context, q *telling.Question) (was telling.Outcome) {
 	if s.deps.Client.UpdatesInPromptsOnly() {
 		was = q.Await(ctx, s.out, s.prompts.Busy)
@@ -79,9 +79,8 @@ func (s *Session) awaitHearing(ctx context.Context, q *telling.Question) (was te
 // planTold bounds the wait for droid to take the message that names the plan.
 const planTold = 2 * time.Second
 
-// prepared is a decision when all is done that must be before droid gets it. If the user picked one
-// of several plans, droid is told which: a message that reaches droid while a permission waits becomes
-// part of the running turn (field notes §3).
+// prepared does what must be done before droid gets a decision, and returns it. If the user picked one of several plans, a message names it
+// to droid: one that arrives while a permission waits becomes part of the running turn (field notes §3).
 func (r *permissionRequest) prepared(ctx context.Context, d render.Decision) render.Decision {
 	s, client := r.s, r.s.proc.Client()
 	if d.Option == stream.OptionCancel || client == nil {
@@ -172,8 +171,8 @@ func (r *permissionRequest) approveEdited(text string) {
 	s.droidHasAnswer(ev.RequestID, false)
 }
 
-// droidHasAnswer tells the normaliser that droid has the answer to a permission or a
-// question, and applies the events that waited for that.
+// droidHasAnswer reports to the normaliser that droid has the answer to a permission or a question, and applies the events that waited for
+// it.
 func (s *Session) droidHasAnswer(requestID string, refused bool) {
 	s.apply(s.proc.Norm().RequestAnswered(time.Now(), requestID, refused))
 }

@@ -60,7 +60,7 @@ func (s *Session) Rules(ctx context.Context) (known []rules.Rule, unread, err er
 	return known, unread, err
 }
 
-// CheckRules has droid say what its lists make of a command. checks is false where no droid runs that has a check of its own.
+// CheckRules asks droid how its lists classify a command. checks is false if no droid runs that has such a check.
 func (s *Session) CheckRules(ctx context.Context, command string) (check droid.RuleCheck, checks bool, err error) {
 	client, cwd := s.proc.Client(), s.cwd
 	if client == nil || !client.Version().Has(stream.ChecksRules) {

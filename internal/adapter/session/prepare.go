@@ -95,9 +95,8 @@ func (p *userPrompt) renew(ctx context.Context) *jsonrpc.Error {
 	return nil
 }
 
-// inItsMode has droid be in the mode that the session had before droid was started again, or in one
-// that asks more. Where it is not, it is asked once more for that mode. The error says that it still
-// does not take it.
+// inItsMode makes sure that droid is in the mode that the session had before droid was started again, or in a stricter one. If it is not,
+// droid is asked once more. The error says that it still refuses.
 func (s *Session) inItsMode(ctx context.Context) *jsonrpc.Error {
 	mode := s.options.Owed()
 	if mode == "" {

@@ -15,21 +15,20 @@ import (
 type ending int
 
 const (
-	// replaced is that the session has no droid from now on. The one that it had is told to end, and is gone before
-	// another one loads the session.
+	// replaced leaves the session without a droid. The process is asked to end, and is gone before another one loads the session.
 	replaced ending = iota
 	// killed is that droid does nothing more. The session hears what it said last, and what needs a droid waits
 	// until it is gone.
 	killed
-	// atEnd is that the session ends, too: droid is told to end, and heard until it is gone.
+	// atEnd ends the session, too: droid is asked to end, and its events are read until it is gone.
 	atEnd
 )
 
-// endDroid ends the session's droid, if it has one, and says in the log why. Nothing else of a session does. Whoever
-// can ask the user asks before, where a command goes on in the background; here the user is told of it.
+// endDroid ends the session's droid, if it has one, and logs why. It is the only function of a session that does. A caller that can ask the
+// user about commands in the background asks before; otherwise the user is notified here.
 func (s *Session) endDroid(how ending, why string) {
 	if how == replaced {
-		s.drainEvents() // what it has said already is told
+		s.drainEvents() // what it has said already is shown
 	}
 	client := s.proc.Client()
 	if client == nil {
@@ -101,7 +100,7 @@ func (s *Session) endWork() {
 	s.questions.DroidGone()
 }
 
-// noteEnding has what needs a droid wait until the process is gone, and what it started: then another one serves it.
+// noteEnding makes everything that needs a droid wait until the process and what it started are gone. Then another one serves it.
 func (s *Session) noteEnding() {
 	s.proc.NoteEnding()
 	s.holdPrompts()

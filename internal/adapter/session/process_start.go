@@ -19,9 +19,8 @@ import (
 // 0.215 it returns the last 100 without one (quirk 21).
 const wholeHistory = 1_000_000
 
-// awaitDroid returns when the session has a process: at once, or when one was started and has loaded the
-// session. historyLimit is how many messages droid is then asked for. info is what droid said as it
-// loaded the session, nil when the process was there before or somebody else had it asked for fewer messages.
+// awaitDroid waits until the session has a process, and starts one if necessary, which loads up to historyLimit messages. info is droid's
+// answer to the load, nil if the process was there before or was asked for fewer messages by another caller.
 func (s *Session) awaitDroid(ctx context.Context, historyLimit int) (client *droid.Client, info *stream.SessionInfo, err *jsonrpc.Error) {
 	for {
 		for s.proc.Ending() && !s.ended {
@@ -50,8 +49,7 @@ func (s *Session) awaitDroid(ctx context.Context, historyLimit int) (client *dro
 	}
 }
 
-// start starts droid and loads the session into it. Those who wait for a droid go on when the session
-// has the settings that it had before.
+// start starts droid and loads the session into it. Waiters proceed when the session has its former settings again.
 func (s *Session) start(ctx context.Context, historyLimit int) {
 	info, failure := (*stream.SessionInfo)(nil), acperr.Lost() // where this panics
 	defer func() { s.proc.StartEnded(info, failure) }()
@@ -122,9 +120,8 @@ func (s *Session) launch(ctx context.Context, historyLimit int) (client *droid.C
 	return client, info, err
 }
 
-// restoreSettings gives a session that a process has just loaded the settings that it had before.
-// droid may refuse values, or ignore them: what it reports afterwards counts (quirk 14), and is told
-// as any change is. A mode that asks less than the one before lets no prompt pass, see inItsMode.
+// restoreSettings gives a session that a process has just loaded its former settings. droid may refuse or ignore values: what it reports
+// afterwards counts (quirk 14), and is sent like any change. A mode that asks less than the former one lets no prompt pass, see inItsMode.
 func (s *Session) restoreSettings(ctx context.Context, before options.Before) {
 	client := s.proc.Client()
 	if client == nil {
@@ -185,9 +182,9 @@ func whyNoDroid(err error) *jsonrpc.Error {
 	return nil
 }
 
-// withDroid has f ask the session's droid, which is started if necessary and then loads up to limit messages: started is what it said, nil
-// if it was running before. The caller has taken lockRPC. If droid dies, it may not have heard f's call, so f is called once more, for the
-// next droid. The error is f's, or a noDroid.
+// withDroid calls f with the session's droid, which is started if necessary and then loads up to limit messages; started is its answer to
+// that, nil if it was running. The caller has taken lockRPC. If droid dies, it may not have received f's call, so f is called once more,
+// with the next droid. The error is f's, or a noDroid.
 func (s *Session) withDroid(ctx context.Context, limit int, f func(client *droid.Client, started *stream.SessionInfo) error) error {
 	for again := false; ; again = true {
 		client, started, failure := s.awaitDroid(ctx, limit)

@@ -21,8 +21,8 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// userPrompt is one session/prompt that has no response yet. The turn machine decides
-// which prompt runs and how it ends; this is what the prompt is made of.
+// userPrompt is a session/prompt without a response yet. The turn machine decides which prompt runs and how it ends; userPrompt holds the
+// rest.
 type userPrompt struct {
 	s       *Session
 	id      turns.ID
@@ -42,7 +42,7 @@ type userPrompt struct {
 	typed   string             // the text as the user typed it, commands not expanded
 	notes   []string           // about the user's shell commands; message begins with them
 	command *commandRun        // the command of this agent that the prompt is; nil for a prompt to droid
-	joined  *joinedMessage     // what it is as a message that belongs to another prompt; nil for a prompt of its own
+	joined  *joinedMessage     // as a message that belongs to another prompt; nil for a separate prompt
 
 	asked     *askedQuestion     // that the user has not answered, nil for none
 	giveUp    context.CancelFunc // ends its preparation; see begin
@@ -50,12 +50,12 @@ type userPrompt struct {
 	responded bool               // it has its response
 	failureID string             // of what reportFailure has sent
 	failures  int                // how often it has
-	failed    *jsonrpc.Error     // the error that the user was told in a Notice, because this client shows none well
+	failed    *jsonrpc.Error     // the error that was shown as a Notice, because this client does not show errors well
 
 	used stream.TokenUsage // by droid's turns for it, set before it is answered
 }
 
-// kind is who answers the prompt: droid, a shell command or this agent.
+// kind returns who answers the prompt: droid, a shell command or this agent.
 func (p *userPrompt) kind() turns.Kind {
 	switch {
 	case p.schema != nil:
@@ -68,7 +68,7 @@ func (p *userPrompt) kind() turns.Kind {
 	return p.command.Kind
 }
 
-// submit has the session take a prompt of a request.
+// submit queues the prompt of a request.
 func (p *userPrompt) submit(place *Ticket) (err *jsonrpc.Error) {
 	if err = p.s.Enter(place.Release); err != nil {
 		return err
@@ -79,9 +79,8 @@ func (p *userPrompt) submit(place *Ticket) (err *jsonrpc.Error) {
 	return nil
 }
 
-// answer answers a prompt that has ended. A client that takes the error of a prompt for an agent that did not start is told of it
-// in a Notice. To such a client the prompt has ended as others do. For others an error stands apart from what was
-// said before it.
+// answer responds to a prompt that has ended. A client that mistakes the error of a prompt for an agent that did not start gets the error
+// as a Notice and an ordinary end. For other clients the error is separated from the text before it.
 func (p *userPrompt) answer(stop acp.StopReason, err *jsonrpc.Error) {
 	s := p.s
 	p.reportError(err)
@@ -160,7 +159,7 @@ func (p *userPrompt) accept() {
 // linksTime bounds the look at the files that a prompt links.
 const linksTime = 500 * time.Millisecond
 
-// missing tells of each file that a prompt links whether it is not there.
+// missing returns which of the files that a prompt links do not exist.
 func (d *Deps) missing(ctx context.Context, content prompt.Prompt) map[string]bool {
 	ctx, cancel := context.WithTimeout(ctx, linksTime)
 	defer cancel()
@@ -204,8 +203,8 @@ func (p *userPrompt) compose() *jsonrpc.Error {
 	return p.refusedProgram()
 }
 
-// refusedProgram returns why a prompt is not given to droid: it begins with a command that is a
-// program of a project that nobody has trusted, which droid would run.
+// refusedProgram returns why a prompt is not given to droid: it begins with a command that is a program of an untrusted project, which
+// droid would run.
 func (p *userPrompt) refusedProgram() *jsonrpc.Error {
 	client := p.s.proc.Client()
 	if client == nil || client.Without() == nil || !client.Version().Has(stream.ExpandsCommands) {

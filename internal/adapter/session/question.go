@@ -54,12 +54,12 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 type askedQuestion struct {
 	*telling.Question
 	words *render.AgentPrompt
-	not   string // is told where there is no answer
-	over  bool   // that was told
+	not   string // is shown if there is no answer
+	over  bool   // not was shown
 }
 
-// asks asks the user something for a prompt, and reports whether they answered. Where ctx or the prompt ends before that, the
-// question is taken back, and what not says is told, before the response: some clients hear nothing behind that.
+// asks asks the user something for a prompt, and reports whether they answered. If ctx or the prompt ends before that, the question is
+// withdrawn and not is shown before the response: some clients show nothing after it.
 func (p *userPrompt) asks(ctx context.Context, words *render.AgentPrompt, not string) (answered bool) {
 	p.s.update(words.Before...)
 	q := &askedQuestion{Question: p.s.questions.Open("", nil), words: words, not: not}

@@ -29,7 +29,7 @@ const (
 	resolving files.CallName = "where a path leads"
 )
 
-// FileReader reads files beside those who want them, within bounds of time and number.
+// FileReader reads files in the background, within bounds of time and number.
 type FileReader struct {
 	readText func(path string) render.File     // may hang
 	resolve  func(path string) (string, error) // may hang
@@ -44,7 +44,7 @@ func newFileReader(readText func(path string) render.File) *FileReader {
 	return &FileReader{readText: readText, resolve: files.Resolve, readings: files.NewCallLimiter(maxReadings, 2*shownFilesTime)} // Read ends them sooner
 }
 
-// Read returns the texts of files as far as they could be read within half a second.
+// Read returns the texts of those files that can be read within half a second.
 func (f *FileReader) Read(ctx context.Context, paths []string) render.Files {
 	ctx, cancel := context.WithTimeout(ctx, shownFilesTime)
 	defer cancel()
@@ -65,7 +65,7 @@ func (f *FileReader) Read(ctx context.Context, paths []string) render.Files {
 	return texts
 }
 
-// ReadResolved is Read that also resolves paths, as far as that could be done within another half second.
+// ReadResolved is Read that also resolves paths, within another half second.
 func (f *FileReader) ReadResolved(ctx context.Context, texts, requested []string) render.Files {
 	read := f.Read(ctx, texts)
 	for path, real := range f.Resolve(ctx, requested) {

@@ -38,11 +38,11 @@ type reload struct {
 	ctx   context.Context // ends when the load is over
 	stop  context.CancelFunc
 	turn  *turns.Change // its turn among what is asked of the session, nil before that has come
-	moved bool          // the thread goes on in what another window made of it
+	moved bool          // the thread continues in a session that another window made of it
 	kept  bool          // it was cancelled, and the session stays, as others wait for it; set before it is answered
 }
 
-// LoadRequest is what a request to load a session asks for.
+// LoadRequest describes a request to load a session.
 type LoadRequest struct {
 	instructions.Wanted
 	Target   string   // where the symbolic links of its directory lead
@@ -97,7 +97,7 @@ func (s *Session) Load(c *wire.Call, ordered func(), l LoadRequest) (result prot
 	return r.result, r.kept, r.err
 }
 
-// begin begins a load, which goes on where it is cancelled and others wait for the session.
+// begin begins a load, which continues after a cancel if others wait for the session.
 func (r *reload) begin(ordered func()) (err *jsonrpc.Error) {
 	if err = r.s.Enter(ordered); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (r *reload) awaitTurn(ctx context.Context) (err *jsonrpc.Error) {
 	return nil
 }
 
-// perform does what the load asks for, until it is over. It is over when it has its response: a cancel or a panic may end it at each wait.
+// perform carries out the load until it has its response: a cancel or a panic may end it at each wait.
 func (r *reload) perform(ctx context.Context) *jsonrpc.Error {
 	s := r.s
 	if !r.Replay {
@@ -180,9 +180,8 @@ func (r *reload) perform(ctx context.Context) *jsonrpc.Error {
 	return s.waitFor(r.ctx, "a load", needAnswers)
 }
 
-// load has droid load the session, in the process that it has or in a new one: what a cancelled turn had said
-// is in the memory of its process alone (0.99.0 to 0.225.2). summary is what the
-// conversation before became, "" for none or where it is not shown.
+// load makes droid load the session, in the process that it has or in a new one: the text of a cancelled turn is only in the memory of its
+// process (0.99.0 to 0.225.2). summary is what replaced the earlier conversation, "" for none or if it is not shown.
 func (r *reload) load(ctx context.Context) (info *stream.SessionInfo, summary string, err *jsonrpc.Error) {
 	s := r.s
 	s.out.AddNotices(r.Notices...) // of MCP servers that droid cannot have
@@ -213,7 +212,7 @@ func (r *reload) load(ctx context.Context) (info *stream.SessionInfo, summary st
 	return info, summary, nil
 }
 
-// revert has a session that was open before go on as it was: what a load asked for counts with its success alone.
+// revert restores a session that was open before: what a load asked for takes effect only if it succeeds.
 func (r *reload) revert() {
 	s := r.s
 	if s.servers.Use(r.servers) {
@@ -237,7 +236,7 @@ func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary 
 			"a thread of its own from the conversation before; `/sessions` lists all of them.")
 	}
 	s.findBackground(ctx, info.Messages)
-	if quirks.EndsWithOpenCalls(info.Messages) { // it may go on elsewhere
+	if quirks.EndsWithOpenCalls(info.Messages) { // it may continue elsewhere
 		if err := s.waitFor(r.ctx, "a load", needOthers); err != nil {
 			return err
 		}
@@ -263,7 +262,7 @@ func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary 
 			continue // its file shows it
 		}
 		if end, is := ev.(quirks.ToolEnded); is && end.Unfinished && s.proc.Norm().CallOpen(end.ID) {
-			continue // droid's own turn goes on with it
+			continue // droid's own turn continues with it
 		}
 		s.update(s.show.History(s.moment(), ev)...)
 		if !replay.behind(r.ctx, ev) {
@@ -279,7 +278,7 @@ func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary 
 	return nil
 }
 
-// awaitRoom waits until the editor reads on. It reports whether the load, whose context is ctx, goes on.
+// awaitRoom waits until the editor reads. It reports whether the load, whose context is ctx, continues.
 func (r *reload) awaitRoom(ctx context.Context) bool {
 	s := r.s
 	for room := s.out.Full(); room != nil && ctx.Err() == nil; room = s.out.Full() {
@@ -296,8 +295,8 @@ func (r *reload) awaitRoom(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// notShown says, in words for the user, what droid has of a conversation and its history does not show. elsewhere is whether calls
-// at its end may go on in another program.
+// notShown describes, for the user, the parts of a conversation that droid has and its history does not show. elsewhere says that calls at
+// its end may still run in another program.
 func notShown(info *stream.SessionInfo, elsewhere bool) (lacks []string) {
 	if info.HasOlderMessages {
 		lacks = append(lacks, "The session has older messages that droid did not return.")
@@ -311,7 +310,7 @@ func notShown(info *stream.SessionInfo, elsewhere bool) (lacks []string) {
 	return lacks
 }
 
-// movedOn is told where the thread goes on in what the editor does not show.
+// movedOn is shown when the thread continues in a conversation that the editor does not show.
 const movedOn = "In another window this conversation was compacted or rewound, and this thread goes on in what became of it. Load it again to see that."
 
 // end answers a load and ends it, unless it is over. Each load whose turn has come ends here.
@@ -364,8 +363,7 @@ func (r *reload) cancel() {
 	}
 }
 
-// openedForOthers goes on when a session was opened, or not, after the load that was to do
-// it had been cancelled.
+// openedForOthers continues after a session was opened, or not, for others when its load had been cancelled.
 func (r *reload) openedForOthers(err *jsonrpc.Error) {
 	s := r.s
 	switch {

@@ -7,7 +7,7 @@ import (
 	"droid-acp/internal/render"
 )
 
-// LoggedIn has the session replace a droid from before the last login, once it rests. It does not wait.
+// LoggedIn makes the session replace a droid from before the last login once it is idle. It does not wait.
 func (s *Session) LoggedIn() { s.mu.Post(s.renewIdle) }
 
 // Announce shows the user something that belongs to no session, if the session is open: a title in one line to a client that shows notices,

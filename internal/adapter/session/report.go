@@ -25,8 +25,9 @@ import (
 // errNoReports says that there is no directory for reports.
 var errNoReports = errors.New("the user's directory for state is not known; name a file for the report")
 
-// Report writes what a bug report needs to a file, "" for one in the directory for reports, and returns its path. why is what has failed,
-// "" if the user asks for it. It has texts of the conversation only with info, which may be nil. A file that exists is not overwritten.
+// Report writes a report for a bug report to a file, "" for one in the directory for reports, and returns its path. why describes a fault,
+// "" if the user asks for the report. It contains texts of the conversation only with info, which may be nil. An existing file is not
+// overwritten.
 func (s *Session) Report(ctx context.Context, file, why string, info *stream.SessionInfo) (path string, err error) {
 	status := s.statusNow()
 	if why == "" {

@@ -37,10 +37,10 @@ func RewindPoints(messages []stream.Message) (points []RewindPoint) {
 // NotRewound says that nothing was changed.
 const NotRewound = "The session was not rewound"
 
-// RewindPlan is what going back to before a prompt does, as long as nothing changes in the meantime.
+// RewindPlan describes the effects of going back to before a prompt, provided that nothing changes before Rewind.
 type RewindPlan struct {
-	// Question asks for what may lose something of the user's, nil if it loses nothing or nobody can be asked. Without a yes Rewind must not
-	// follow.
+	// Question asks about changes of the user's that may be lost, nil if there are none or the client cannot ask. Unless it is answered
+	// with yes, Rewind must not be called.
 	Question *render.AgentPrompt
 
 	w        rewinding
@@ -71,7 +71,7 @@ func (s *Session) PlanRewind(ctx context.Context, info *stream.SessionInfo, to R
 		p.all = append(p.all, f.RewoundFile)
 	}
 	if ends := p.endsBackground(); ends || len(p.files) > 0 {
-		if p.Question = s.show.RewindQuestion(p.all, ends); p.Question == nil { // nobody can be asked
+		if p.Question = s.show.RewindQuestion(p.all, ends); p.Question == nil { // the client cannot ask
 			p.leaveUnsafe()
 		}
 	}
@@ -91,15 +91,15 @@ func (p *RewindPlan) leaveUnsafe() {
 	})
 }
 
-// Rewind goes back as planned, and returns what became of the files. The thread goes on in another session.
+// Rewind goes back as planned, and returns what became of the files. The thread continues in another session.
 func (s *Session) Rewind(ctx context.Context, p *RewindPlan) (text string, err error) {
 	titles, none := s.take(ctx, &s.titles, "a rewind", needTitle)
 	if none != nil { // it was cancelled, or the session ends
 		return "", cmp.Or(context.Cause(ctx), error(none))
 	}
 	defer titles()
-	// From here on a cancel ends it when droid has answered: what became of the
-	// conversation and the files is told in every case.
+	// From here on a cancel takes effect when droid has answered, so that the outcome for the conversation and the files is always
+	// reported.
 	ctx = s.uncancellable(ctx)
 	err = s.callBounded(ctx, func(ctx context.Context) (err error) {
 		err = p.w.goBack(ctx, &p.done, p.next.Title, p.to, p.files)

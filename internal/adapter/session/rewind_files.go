@@ -70,7 +70,8 @@ func (w *rewinding) onDisk(ctx context.Context, path string) render.File {
 	return w.s.deps.Texts.Read(ctx, []string{path})[path]
 }
 
-// unsaved returns the unsaved text of a file: nil if there is none, "" if the text is not known. known is false if the editor cannot tell.
+// unsaved returns the unsaved text of a file: nil if there is none, "" if the text is not known. known is false if the editor cannot
+// answer.
 func (w *rewinding) unsaved(ctx context.Context, path string) (text *string, known bool) {
 	switch {
 	case w.overlay != nil:

@@ -40,7 +40,7 @@ type Session struct {
 	Context context.Context               // of what it does; ends with the agent's
 	Stop    context.CancelFunc            // ends Context, and so the session
 	unfit   atomic.Pointer[jsonrpc.Error] // why it takes nothing any more and is about to be stopped
-	// what is added to droid's system prompt; anybody may read it
+	// an addition to droid's system prompt; may be read without the lock
 	systemPrompt atomic.Pointer[instructions.Instructions]
 
 	mu *monitor.Monitor // the lock, which guards what follows
@@ -114,8 +114,8 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.proc.Rest(time.Now(), s.deps.Config.ParkAfter)
 }
 
-// answerOpening answers the request that opened the session. What was told of it before that, but for the history of a load, and
-// the state that the response does not have, follow.
+// answerOpening answers the request that opened the session. Then it sends what was held until then, except for the history of a load, and
+// the state that the response does not have.
 func (s *Session) answerOpening(c *wire.Call, result protocol.SessionResult) {
 	s.register()
 	s.notifyExcluded()
@@ -124,8 +124,7 @@ func (s *Session) answerOpening(c *wire.Call, result protocol.SessionResult) {
 	s.out.Release()
 }
 
-// register marks the session as known to the editor and tells it the state that the
-// response does not have.
+// register marks the session as known to the editor, and sends the state that the response does not have.
 func (s *Session) register() {
 	s.out.MarkOpened()
 	s.updateState()
@@ -159,7 +158,7 @@ func (s *Session) notifyInOrder(text string) {
 	s.notify(text)
 }
 
-// sendKept tells what waits for a prompt, which begins or will not come.
+// sendKept sends what was kept for the next prompt, when that begins or will not come.
 func (s *Session) sendKept() {
 	if s.out.Opened() {
 		texts, cut := s.out.TakeTexts()

@@ -24,7 +24,7 @@ func (d *Deps) NewOptionState() options.State {
 	return options.New(d.Config.Defaults.FollowUp, d.Client.BooleanOptions, d.Client.NarrowOptions)
 }
 
-// OptionsResult is what the editor is sent of the options.
+// OptionsResult returns the options as the editor gets them.
 func (d *Deps) OptionsResult(o *options.State) protocol.OptionsResult {
 	return protocol.OptionsResult{Modes: d.Client.Modes(o.Modes()), ConfigOptions: o.ListUpdate().ConfigOptions}
 }

@@ -55,8 +55,8 @@ func (d *Deps) Rename(ctx context.Context, client *droid.Client, id, title strin
 	}
 }
 
-// renamed waits until a session's file no longer has the title from before, unless that was the
-// same: an answer of droid's does not tell whether it could write.
+// renamed waits until a session's file has another title than before, unless that is the same: droid's answer does not say whether the
+// title was stored.
 func (d *Deps) renamed(ctx context.Context, id, before, title string) error {
 	for began := time.Now(); time.Since(began) < renameTime; {
 		found, err := d.Launcher.Find(ctx, id)
@@ -77,7 +77,7 @@ func (d *Deps) titleStored(ctx context.Context, id, title string) bool {
 	return err == nil && found.Title == title
 }
 
-// SetTitle has droid name a session that is open here.
+// SetTitle makes droid store a title for a session that is open here.
 func (s *Session) SetTitle(ctx context.Context, ordered func(), title string) (err *jsonrpc.Error) {
 	if err = s.Enter(ordered); err != nil {
 		return err
@@ -103,8 +103,8 @@ func (s *Session) Rename(ctx context.Context, title string) error {
 	return s.renameThread(s.Context, title)
 }
 
-// renameThread has droid name the session that the thread is in, also where a command has the thread go on in
-// another one in the meantime. The error is droid's, or a noDroid.
+// renameThread makes droid store a title for the thread's session, even if a command moves the thread to another one in between. The error
+// is droid's, or a noDroid.
 func (s *Session) renameThread(ctx context.Context, title string) error {
 	for {
 		id, err := s.renameAlone(ctx, title)
@@ -135,8 +135,7 @@ func (s *Session) renameAlone(ctx context.Context, title string) (id string, err
 	return id, err
 }
 
-// titled notes a title and tells the editor. After the user has given one, droid still
-// tells what it would have called the session, which counts no more.
+// titled records a title and sends it to the editor. After the user has given one, titles that droid generates are ignored.
 func (s *Session) titled(title string, byUser bool) {
 	if s.name.Set(title, byUser) {
 		s.updateTitle(title)

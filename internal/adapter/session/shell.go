@@ -8,9 +8,8 @@ import (
 	"droid-acp/internal/adapter/internal/shell"
 )
 
-// A prompt "!command" or "/shell command" is the user's own action, where
-// Config.Shell allows it: nobody is asked, and the model does not see it before
-// the next prompt.
+// A prompt "!command" or "/shell command" is the user's own action, if Config.Shell allows it: it needs no permission, and the model sees
+// it with the next prompt.
 
 // ShellCommand is the name of the slash command that runs a shell command.
 const ShellCommand = "shell"

@@ -18,7 +18,7 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// State is the state of a session, as _droid/state tells it.
+// State is the state of a session, the result of _droid/state.
 type State struct {
 	SessionID       string            `json:"sessionId"`
 	DroidSessionID  string            `json:"droidSessionId"`
@@ -32,7 +32,7 @@ type State struct {
 	IsRunning       bool              `json:"isRunning"`
 	IsCompacting    bool              `json:"isCompacting"`
 	WaitingPrompts  int               `json:"waitingPrompts"`
-	AutoCompaction  *bool             `json:"autoCompaction"` // null where droid does not tell
+	AutoCompaction  *bool             `json:"autoCompaction"` // null if droid does not report it
 	Options         map[string]string `json:"options"`        // the values of all settings, by the ids of their config options
 	Settings        json.RawMessage   `json:"settings"`       // droid's own
 	Waits           []string          `json:"waits"`          // who waits for what, and since when, in words
@@ -53,7 +53,7 @@ func (s *Session) State() State {
 	}
 }
 
-// Status is what a bug report needs.
+// Status has the data for a bug report.
 type Status struct {
 	State
 	Agent   string          // the version of this program

@@ -9,8 +9,7 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// PromptRequired is what a client sends as idleBehavior when it wants to send the message
-// as a prompt by itself where no turn runs.
+// PromptRequired is the value of idleBehavior by which a client asks to send the message as a prompt itself if no turn runs.
 const PromptRequired = "promptRequired"
 
 // steered is the result of protocol.SteeringMethod.
@@ -25,7 +24,7 @@ var (
 	outcomeStarted        = steered{Outcome: "startedNewTurn"}
 )
 
-// steer takes a message for the turn that runs, or for one of its own. Where further is set then, droid is still to get it.
+// steer takes a message for the running turn, or for a turn of its own.
 func (p *userPrompt) steer(c *wire.Call, place *Ticket, asksBack bool) (outcome any, err *jsonrpc.Error) {
 	s := p.s
 	if err = s.Enter(place.Release); err != nil {

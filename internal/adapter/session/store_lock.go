@@ -12,8 +12,7 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// What the user is told of a session that another agent holds, and of one that another agent
-// has opened since.
+// Texts for the user about a session that another agent holds, or has opened since.
 const (
 	openElsewhere   = "This conversation is open in another window or program of yours, too." + apart
 	openedElsewhere = "This conversation was opened in another window or program of yours, too." + apart
@@ -26,9 +25,9 @@ type loadingMark struct {
 	held error // why another agent had it open, or may have had, before it was noted
 }
 
-// markLoading notes in the store that droid is about to load the session, so that other agents do not delete it
-// in the meantime, until lockStored has locked it or the load has failed. held is why another agent has it open, or may have;
-// nil for a session that is open here already.
+// markLoading records in the store that droid is about to load the session, so that other agents do not delete it until lockStored has
+// locked it or the load has failed. held says why another agent has it open, or may have; it is nil for a session that is open here
+// already.
 func (s *Session) markLoading(ctx context.Context) (held error) {
 	id, cwd := s.droidID, s.cwd
 	switch {
@@ -89,7 +88,7 @@ func (s *Session) lockStored() {
 		var err error
 		s.unlocked(s.Context, func(ctx context.Context) {
 			if release, err = s.deps.Launcher.MarkOpen(ctx, id); err == nil {
-				marked, _ = s.deps.Launcher.Marked(ctx, id) // else the user is told once too often
+				marked, _ = s.deps.Launcher.Marked(ctx, id) // on failure the user reads it once too often
 			}
 		})
 		if err != nil {
@@ -122,8 +121,8 @@ func isOpenElsewhere(ctx context.Context, launcher *launch.Launcher, id string) 
 	return held
 }
 
-// lookForOthers notifies the user when another agent has opened the session since the last look, which
-// is made beside each prompt that begins. That agent's user is told by itself (isOpenElsewhere).
+// lookForOthers notifies the user when another agent has opened the session since the last check, which runs with each prompt that begins.
+// The other agent notifies its own user (isOpenElsewhere).
 func (s *Session) lookForOthers() {
 	id := s.droidID
 	if s.proc.Client() != nil {

@@ -10,8 +10,8 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// Of what a subagent does only its file tells (quirk 40). While it works, the file is looked at now and then; when droid
-// says that it has ended, all that follows waits until the file was read to its end.
+// Only the file of a subagent shows what it does (quirk 40). While it works, the file is read periodically; when droid reports its end,
+// later events wait until the file was read to its end.
 
 // lookAtSubagents reads on in the files whose time has come.
 func (s *Session) lookAtSubagents(now time.Time) {
@@ -49,7 +49,7 @@ func (s *Session) subagentWrote(norm *quirks.Normalizer, id string, lines []stre
 // mostReads bounds how often a file is read on for its end, so that one which grows without an end has one.
 const mostReads = 64
 
-// readToEnd reads the file of a subagent that has ended before what follows on that is told.
+// readToEnd reads the file of a subagent that has ended. Later events wait for that.
 func (s *Session) readToEnd(held *filecalls.Deferred, id string) {
 	s.mu.Go(func() {
 		defer func() {
@@ -72,8 +72,7 @@ func (s *Session) readToEnd(held *filecalls.Deferred, id string) {
 	})
 }
 
-// loseSubagentCalls ends the calls of subagents whose end is still to come: the editor is about to be told the
-// conversation again, in which they do not stand.
+// loseSubagentCalls ends the calls of subagents that still run: the editor is about to get the conversation again, without these calls.
 func (s *Session) loseSubagentCalls() {
 	if norm := s.proc.Norm(); norm != nil {
 		for _, id := range s.proc.Subagents.IDs() {

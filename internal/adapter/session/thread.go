@@ -14,9 +14,8 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// A thread is what the editor shows as one conversation. /compact and /rewind have
-// droid make another session, in which the thread goes on; it is found by the ids
-// of all of them.
+// A thread is one conversation in the editor. /compact and /rewind make droid create another session, in which the thread continues; it is
+// found by the ids of all of them.
 
 // thread is one conversation. The registry knows the ids that it had before, and telling.Updates
 // by which one the editor used it last.
@@ -26,9 +25,8 @@ type thread struct {
 	name    store.Name
 }
 
-// switchSession continues the thread in a session that droid made from the one it is in. With
-// fresh a new process loads it, since the old one would go on giving the model
-// the old conversation. After an error the thread does not go on there. Else arrived follows.
+// switchSession continues the thread in a session that droid made from the current one. With fresh a new process loads it, since the old
+// one would keep sending the model the old conversation. After an error the thread stays where it is; otherwise the caller calls arrived.
 func (s *Session) switchSession(ctx context.Context, next store.Successor, fresh bool) error {
 	id, old := next.ID, next.From
 	if ctx.Err() != nil { // it was cancelled, and another prompt may run
@@ -52,8 +50,8 @@ func (s *Session) switchSession(ctx context.Context, next store.Successor, fresh
 	return nil
 }
 
-// arrived gives the session that the thread goes on in the thread's title, which the user had given named times, and returns what the
-// user must know of the two sessions.
+// arrived gives the thread's new session the thread's title, which the user had given named times, and returns what the user must know
+// about the two sessions.
 func (s *Session) arrived(ctx context.Context, next store.Successor, named int) (hint string) {
 	hint = next.Hint()
 	forget := s.whenEnded(ctx, func() { s.tellLate(hint, wasCancelled(ctx)) })
@@ -62,7 +60,7 @@ func (s *Session) arrived(ctx context.Context, next store.Successor, named int) 
 	return hint
 }
 
-// move has the session work on another one of droid's. What the command has begun is not given up with it.
+// move makes the session work on another one of droid's. It is not abandoned with the command that began it.
 func (s *Session) move(ctx context.Context, id string, fresh bool) *jsonrpc.Error {
 	release, err := s.lockRPC(s.Context)
 	if err != nil {
@@ -79,7 +77,7 @@ func (s *Session) move(ctx context.Context, id string, fresh bool) *jsonrpc.Erro
 	return err
 }
 
-// tellLate tells, to whoever's prompt runs or comes next, that the thread goes on in what droid made for a command
+// tellLate notifies the user, with the running or the next prompt, that the thread continues in a session which droid made for a command
 // that has ended.
 func (s *Session) tellLate(hint string, cancelled bool) {
 	text := "droid finished a command after its process had ended." + hint
@@ -109,8 +107,8 @@ func (s *Session) carryTitle(ctx context.Context, title string, named int) {
 	}
 }
 
-// tellLateSession tells of a session that droid made for a command which nobody
-// waits for any more: it was cancelled or took too long. id is "" where droid made none.
+// tellLateSession notifies the user of a session that droid made for a command which was cancelled or took too long. id is "" if droid made
+// none.
 func (s *Session) tellLateSession(id string) {
 	if id == "" {
 		return
@@ -121,7 +119,7 @@ func (s *Session) tellLateSession(id string) {
 	s.out.AddNotices("droid finished a command after it was cancelled or had taken too long. Its result is the session " + id + ", which this thread does not use.")
 }
 
-// noteMove notes that the thread goes on in another session.
+// noteMove records that the thread continues in another session.
 func (s *Session) noteMove(ctx context.Context, from, to string) {
 	lost := ""
 	s.unlocked(ctx, func(ctx context.Context) {

@@ -7,11 +7,9 @@ import (
 	"droid-acp/internal/render"
 )
 
-// Where a thread goes on is noted in the store, so that its ids lead to its newest
-// session in every agent and after a restart.
+// The store records in which session a thread continues, so that all its ids lead to the newest one in every agent, also after a restart.
 
-// catchUp has the session go on in the newest one of these ids of its thread, when
-// another agent compacted or rewound it since this one opened it.
+// catchUp moves the session to the newest id of its thread if another agent has compacted or rewound it since this one opened it.
 func (s *Session) catchUp(ids []string) {
 	newest := ids[len(ids)-1]
 	if newest == s.droidID || !slices.Contains(ids, s.droidID) || !s.deps.Sessions.Claim(s, newest) {
@@ -21,8 +19,7 @@ func (s *Session) catchUp(ids []string) {
 	s.endDroid(replaced, "the thread went on in another session")
 }
 
-// stays notes that the thread does not go on in the session that droid made of this
-// one.
+// stays records that the thread does not continue in the session that droid made of this one.
 func (s *Session) stays(from string) {
 	s.async(func(context.Context) { s.deps.Threads.MarkStays(from) })
 }
@@ -50,7 +47,7 @@ func (s *Session) setFollowUp(ctx context.Context, value string) bool {
 	return true
 }
 
-// useFollowUp has the session work by a value of that option, unless it is none.
+// useFollowUp applies a value of that option, and reports whether it is one.
 func (s *Session) useFollowUp(value string) bool {
 	ok := s.options.SetFollowUp(value)
 	if ok {

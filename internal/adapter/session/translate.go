@@ -38,8 +38,8 @@ func (s *Session) translate(ev quirks.Event, files render.Files) {
 	s.applyEvent(ev, files)
 }
 
-// updateFromDroid tells what droid said. A client that would drop or lose what it is told while no prompt of its own runs gets the words
-// with the next one.
+// updateFromDroid sends what droid said. A client that would drop it or lose it while no prompt of its own runs gets the text with its next
+// prompt.
 func (s *Session) updateFromDroid(things ...protocol.Update) {
 	outside := s.deps.Client.UpdatesInPromptsOnly() && !s.prompts.Busy()
 	for _, thing := range things {
@@ -51,8 +51,8 @@ func (s *Session) updateFromDroid(things ...protocol.Update) {
 	}
 }
 
-// explain says why edits failed, once that was read without the lock. What is held waits for that, so that all of a turn is told
-// before its response.
+// explain shows why edits failed, after reading the reasons without the lock. Held events wait for that, so that all updates of a turn
+// precede its response.
 func (s *Session) explain(failed []render.FailedEdit, held *filecalls.Deferred) {
 	var calls []string
 	for _, e := range failed {

@@ -14,8 +14,8 @@ import (
 	"droid-acp/internal/workspace/trust"
 )
 
-// A project that nobody has trusted is worked in without what it brings to run. The user
-// is told once, when the session opens, and asked once, with the first prompt.
+// In an untrusted project droid works without what the project would run. The user is notified once, when the session opens, and asked
+// once, with the first prompt.
 
 // shownProject is the list of a project's items that a session displayed last. "/trust yes" covers that list alone.
 type shownProject struct {
@@ -26,8 +26,8 @@ type shownProject struct {
 // showed records that the items of p are displayed to the user.
 func (s *Session) showed(p trust.Project) { s.shown = shownProject{p.Sums(), s.prompts.Newest()} }
 
-// notifyExcluded tells what the process leaves out, with the first prompt where the client would not show it before. Where
-// that prompt asks, only the question has the list.
+// notifyExcluded shows what the process leaves out, with the first prompt if the client would not show it before. If that prompt asks a
+// question, only the question has the list.
 func (s *Session) notifyExcluded() {
 	client := s.proc.Client()
 	if client == nil || client.Without() == nil {
@@ -150,8 +150,8 @@ func (s *Session) lookAtProject(ctx context.Context) (client *droid.Client, proj
 	}
 }
 
-// renewStale ends a droid that was not started with what the project brings now, before droid is asked what may make it
-// read the project again, or send the conversation. The error says that nobody could look.
+// renewStale ends a droid that was not started with the current files of the project, before a call that may make it read the project again
+// or send the conversation. The error says that the files could not be checked.
 func (s *Session) renewStale(ctx context.Context) *jsonrpc.Error {
 	before := s.proc.Client()
 	if s.deps.Config.Trust.TrustsAll() || before == nil {
@@ -187,8 +187,8 @@ func (s *Session) lookInTurn() {
 	})
 }
 
-// endIfChanged ends a droid that was not started with what the project brings now: the turn fails, and the next prompt
-// asks. The error says that nobody could look.
+// endIfChanged ends a droid that was not started with the current files of the project: the turn fails, and the next prompt asks. The error
+// says that the files could not be checked.
 func (s *Session) endIfChanged(ctx context.Context) (ended bool, err error) {
 	before := s.proc.Client()
 	if s.deps.Config.Trust.TrustsAll() || before == nil {

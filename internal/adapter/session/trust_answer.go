@@ -33,7 +33,7 @@ func (s *Session) AnswerTrust(ctx context.Context, word string) (text string, er
 		return "", err
 	}
 	if word == "no" {
-		s.declined = nil // whoever takes back what they said is asked again
+		s.declined = nil // a user who takes the answer back is asked again
 	}
 	if answer.Shows && acting.Err() == nil {
 		s.showed(answer.Project)

@@ -16,11 +16,11 @@ import (
 // 0.14 s on a busy machine.
 const interruptTime = 2 * time.Second
 
-// act does one thing that the turn machine wants. What happens to prompts is told to the machine by s.prompts (turns.Queue), which then
-// calls this for each of the actions.
+// act carries out one action of the turn machine. s.prompts (turns.Queue) reports to the machine what happens to prompts, and then calls
+// act for each of its actions.
 func (s *Session) act(a turns.Action) {
 	switch a := a.(type) {
-	case turns.Begin: // who asked for it waits in Session.awaitTurn, and goes on when the lock is given up
+	case turns.Begin: // the caller waits in Session.awaitTurn, and proceeds when the lock is released
 	case turns.NeedDroid:
 		s.prompts.Get(a.ID).begin()
 	case turns.Run:
@@ -171,8 +171,7 @@ func (s *Session) endPrompt(end turns.End) {
 		s.notify("The model gave an empty answer.")
 	}
 	p.answer(acperr.Stop(end, s.prompts.GaveUp()))
-	// ACP wants no update of a cancelled turn after its response (prompt turn). The
-	// next turn tells what this one used.
+	// ACP forbids updates of a cancelled turn after its response (prompt turn). The next turn reports what this one used.
 	if end.ByDroid && !end.Cancelled {
 		now := time.Now()
 		s.usage.turnEnded(now)

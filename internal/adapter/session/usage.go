@@ -13,10 +13,10 @@ import (
 	"droid-acp/internal/render/export"
 )
 
-// usage is what a session has used of the model. The zero value is for a new one.
+// usage counts what a session has used of the model. The zero value is for a new one.
 type usage struct {
 	told       quirks.UsageChanged // last
-	used, size int64               // of the context window, in tokens; zero where droid has not told
+	used, size int64               // of the context window, in tokens; zero if droid has not reported it
 
 	running map[string]*usedTurn   // turns that run, by the ids of their requests
 	turns   map[string]export.Turn // turns that this agent has seen, by the id of the user's message
@@ -85,9 +85,8 @@ func tableLine(name string, u stream.TokenUsage) string {
 	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d |\n", name, u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens, u.ThinkingTokens)
 }
 
-// promptUsage is what a prompt's response tells of its turn, nil if droid reported nothing:
-// before 0.215 it reports the session's usage half a second after the turn, for which no
-// response waits, and of a call that is cut off it reports 0. Subagents count apart.
+// promptUsage returns the usage of a turn for its response, nil if droid reported nothing: before 0.215 it reports the session's usage half
+// a second after the turn, for which no response waits, and it reports 0 for a call that is cut off. Subagents count separately.
 func promptUsage(u stream.TokenUsage) *protocol.Usage {
 	total := u.InputTokens + u.OutputTokens + u.CacheReadTokens + u.CacheCreationTokens
 	if total <= 0 || min(u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens, u.ThinkingTokens) < 0 {
@@ -97,7 +96,7 @@ func promptUsage(u stream.TokenUsage) *protocol.Usage {
 		CachedReadTokens: u.CacheReadTokens, CachedWriteTokens: u.CacheCreationTokens}
 }
 
-// sumUsage is what two turns took.
+// sumUsage returns the sum of two usages.
 func sumUsage(a, b stream.TokenUsage) stream.TokenUsage {
 	return stream.TokenUsage{
 		InputTokens: a.InputTokens + b.InputTokens, OutputTokens: a.OutputTokens + b.OutputTokens, CacheCreationTokens: a.CacheCreationTokens + b.CacheCreationTokens,
@@ -135,7 +134,7 @@ func (s *Session) updateUsage() {
 // UsageTable shows the tokens that the session used.
 func (s *Session) UsageTable() string { return s.usage.table() }
 
-// ContextUse is what fills the context window. lacks says that this droid does not report it, "" if it does.
+// ContextUse returns what fills the context window. lacks says that this droid does not report it, "" if it does.
 func (s *Session) ContextUse(ctx context.Context) (use droid.ContextBreakdown, lacks string, err error) {
 	err = s.askDroid(ctx, func(ctx context.Context, client *droid.Client) (err error) {
 		if version := client.Version(); !version.Has(stream.TellsContextUse) {

@@ -11,19 +11,18 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// What waits in a session says what it needs, and goes on when that is there: whoever gives the session's lock up looks who may go. What a
-// prompt waits for before it begins to run, the turn machine knows.
+// A waiter in a session names what it needs, and proceeds when that is there: whoever releases the session's lock looks which waiter may.
+// The turn machine knows what a prompt waits for before it runs.
 
-// need is what somebody waits for, in words for the user.
+// need is a condition to wait for, in words for the user.
 type need string
 
 // What there is to wait for.
 const (
 	needStart need = "droid to start"
 	needGone  need = "the droid before to be gone"
-	// Changes of settings, loads and forks take this one after the other: they must not overlap,
-	// since the answer to a load tells the settings, too. While one is under way, the process is
-	// neither parked nor replaced by a load, and no prompt begins.
+	// Changes of settings, loads and forks take this one at a time: they must not overlap, since the answer to a load contains the
+	// settings, too. While one runs, the process is neither parked nor replaced by a load, and no prompt begins.
 	needCalls     need = "calls to droid before it" // see turns.Machine.RPC
 	needQuiet     need = "the prompt that runs"
 	needServers   need = "MCP servers to start"
@@ -39,7 +38,7 @@ const (
 	needAnswers   need = "droid to list its commands and tell its use of the context"
 )
 
-// satisfied reports whether nobody has to wait for something any more.
+// satisfied reports whether a need is met.
 func (s *Session) satisfied(n need) bool {
 	switch {
 	case n == needStart:
@@ -67,7 +66,7 @@ func (s *Session) satisfied(n need) bool {
 	return false
 }
 
-// waits tells who waits in the session, for what and since when, and which prompts.
+// waits lists who waits in the session, for what and since when, and which prompts.
 func (s *Session) waits(now time.Time) []string {
 	lines := append([]string{}, s.deps.Sessions.Tell(s.out.Session(), now)...)
 	for _, l := range []*turns.Lock{&s.prompts.RPC, &s.titles, &s.explains} {
@@ -88,8 +87,7 @@ func (s *Session) waits(now time.Time) []string {
 	return lines
 }
 
-// waitFor waits until all needs are there. who says in words what goes on then. The error says why it
-// waits no longer: ctx or the session has ended.
+// waitFor waits until all needs are met. who names the waiter for the user. The error says that ctx or the session has ended.
 func (s *Session) waitFor(ctx context.Context, who string, needs ...need) *jsonrpc.Error {
 	lacks := func(n need) bool { return !s.satisfied(n) }
 	for {
