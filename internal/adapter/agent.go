@@ -17,7 +17,7 @@ import (
 	"droid-acp/internal/adapter/accounts"
 	"droid-acp/internal/adapter/command"
 	"droid-acp/internal/adapter/internal/registry"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/hooks"
@@ -75,7 +75,7 @@ func New(cfg Config) *Agent {
 	a.Calls, a.MayStillRun = files.NewCallLimiter(maxDiskCalls, session.DiskTime), droid.MayStillRun
 	a.Calls.Context = a.Context
 	a.Threads = store.NewThreads(func() *store.Store { return a.Config.Store }, a.Calls, a.Log)
-	a.Opener = opening.New(a.Context, &a.Config.Config, a.Calls, &a.served, a.Log)
+	a.Launcher = launch.New(a.Context, &a.Config.Config, a.Calls, &a.served, a.Log)
 	a.Config.Store = cmp.Or(cfg.Store, store.None())
 	a.Config.Start = func(command droid.Command) (*droid.Client, error) {
 		logins := a.Accounts.Logins()
@@ -147,7 +147,7 @@ func (a *Agent) endSessions() error {
 	go func() {
 		defer close(ended)
 		a.Accounts.Wait()
-		a.Opener.Spare.Discard()
+		a.Launcher.Spare.Discard()
 		a.Sessions.Wait()
 	}()
 	patience := time.NewTimer(EndTime)

@@ -29,7 +29,7 @@ func (a *Agent) authenticate(c *wire.Call) (any, *jsonrpc.Error) {
 	for _, s := range a.Sessions.List() {
 		s.LoggedIn()
 	}
-	a.Opener.Spare.Renew()
+	a.Launcher.Spare.Renew()
 	if protocol.Fields(result) == nil {
 		return struct{}{}, nil
 	}

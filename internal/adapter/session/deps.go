@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/adapter/accounts"
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/registry"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/jsonrpc/flight"
@@ -24,7 +24,7 @@ import (
 
 // Config is the part of an agent's configuration that sessions use.
 type Config struct {
-	opening.Config
+	launch.Config
 	// Locate finds droid's executable; its error says how to install it. Start
 	// would fail for the same reason, but later.
 	Locate func() (string, error)
@@ -56,7 +56,7 @@ type Deps struct {
 	Commands    []Command                               // slash commands
 	CommandFor  func(name, args string) (Command, bool) // one that is not listed
 	Sessions    *registry.Registry[*Session]            // of the agent
-	Opener      *opening.Opener                         // opens sessions in droids
+	Launcher    *launch.Launcher                        // opens sessions in droids
 	Threads     *store.Threads
 	Accounts    *accounts.Accounts
 	Texts       *FileReader                           // reads files that are shown

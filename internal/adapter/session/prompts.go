@@ -165,7 +165,7 @@ func (d *Deps) missing(ctx context.Context, content prompt.Prompt) map[string]bo
 	defer cancel()
 	missing := make(map[string]bool)
 	for _, path := range content.Links() {
-		_, err := files.CallBounded(ctx, d.Calls, "stat of a link", path, d.Opener.Stat)
+		_, err := files.CallBounded(ctx, d.Calls, "stat of a link", path, d.Launcher.Stat)
 		missing[path] = err != nil && !errors.Is(err, files.ErrHangs)
 	}
 	return missing

@@ -433,7 +433,7 @@ func (s *Session) loadInCall(ctx context.Context, limit int, asked acperr.Work) 
 		s.unlocked(ctx, func(ctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
-			if loaded, err = s.deps.Opener.OpenIn(ctx, client, servers, load); err != nil && context.Cause(ctx) == errLoadHangs {
+			if loaded, err = s.deps.Launcher.OpenIn(ctx, client, servers, load); err != nil && context.Cause(ctx) == errLoadHangs {
 				err = errLoadHangs
 			}
 		})

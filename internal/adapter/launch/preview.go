@@ -1,4 +1,4 @@
-package opening
+package launch
 
 import (
 	"context"
@@ -39,31 +39,31 @@ type previews struct {
 
 // Preview returns what droid would report of a new session in cwd, without what an untrusted project brings. droid reports its settings
 // only for a session, so a process opens one; no MCP server and no hook runs for it, and what it stores is removed.
-func (o *Opener) Preview(ctx context.Context, cwd string) (p Preview, err error) {
+func (l *Launcher) Preview(ctx context.Context, cwd string) (p Preview, err error) {
 	select {
-	case o.previews.turn <- struct{}{}:
-		defer func() { <-o.previews.turn }()
+	case l.previews.turn <- struct{}{}:
+		defer func() { <-l.previews.turn }()
 	case <-ctx.Done():
 		return p, acperr.Cancelled()
 	}
-	command, err := o.commandIn(ctx, cwd)
+	command, err := l.commandIn(ctx, cwd)
 	if err != nil {
 		return p, err
 	}
-	state, err := files.CallBounded(ctx, o.calls, "DirState", cwd, sure(droid.ReadDirState))
+	state, err := files.CallBounded(ctx, l.calls, "DirState", cwd, sure(droid.ReadDirState))
 	if err != nil {
 		return p, err
 	}
-	loggedOut, err := files.CallBounded(ctx, o.calls, "LacksLogin", "", sure(func(string) bool { return command.LacksLogin() }))
+	loggedOut, err := files.CallBounded(ctx, l.calls, "LacksLogin", "", sure(func(string) bool { return command.LacksLogin() }))
 	if err != nil {
 		return p, err
 	}
-	last := &o.previews.last
+	last := &l.previews.last
 	same := last.command.Dir == cwd && projectconfig.Same(last.command.Without, command.Without) && projectconfig.Same(last.command.Project, command.Project)
 	if same && last.state.Same(state) && time.Now().Before(last.until) {
 		return last.with(loggedOut), nil
 	}
-	if p, err = o.preview(ctx, command); err != nil {
+	if p, err = l.preview(ctx, command); err != nil {
 		return p, err
 	}
 	last.Preview, last.command, last.state, last.until = p, command, state, time.Now().Add(previewTime)
@@ -71,15 +71,15 @@ func (o *Opener) Preview(ctx context.Context, cwd string) (p Preview, err error)
 }
 
 // preview has a process open a session, and ends it.
-func (o *Opener) preview(ctx context.Context, command droid.Command) (p Preview, err error) {
+func (l *Launcher) preview(ctx context.Context, command droid.Command) (p Preview, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Time, ErrTime)
 	defer cancel()
 	command.Alone, command.Scratch = true, true
-	client, err := o.cfg.Start(command)
+	client, err := l.cfg.Start(command)
 	if err != nil {
 		return p, refusal(command.Without, err, acperr.NotStarted(err))
 	}
-	info, err := o.openIn(ctx, Time, client, nil, Open{New: &droid.InitializeParams{CWD: command.Dir, Settings: o.cfg.Defaults.Settings()}})
+	info, err := l.openIn(ctx, Time, client, nil, Open{New: &droid.InitializeParams{CWD: command.Dir, Settings: l.cfg.Defaults.Settings()}})
 	if err != nil {
 		return p, err
 	}
@@ -90,6 +90,6 @@ func (o *Opener) preview(ctx context.Context, command droid.Command) (p Preview,
 }
 
 // StoredSettings returns the settings that droid has stored with a session.
-func (o *Opener) StoredSettings(ctx context.Context, id string) (stream.Settings, error) {
-	return ofSession(ctx, o, "Store.Settings", id, o.cfg.Store.Settings)
+func (l *Launcher) StoredSettings(ctx context.Context, id string) (stream.Settings, error) {
+	return ofSession(ctx, l, "Store.Settings", id, l.cfg.Store.Settings)
 }
