@@ -62,8 +62,8 @@ func copyUpTo(ctx context.Context, client *droid.Client, id, title, prompt strin
 	return made.NewSessionID, err
 }
 
-// ForkAt has droid copy the session in the turn of a request, whose place ordered leaves: the conversation up to a point, or all of it for nil.
-// The error says why there is no copy.
+// ForkAt makes droid copy the session up to a point, or all of it if point is nil, and returns the id of the copy. It waits for the turn of
+// the request and for droid, until ctx ends. See Enter for ordered.
 func (s *Session) ForkAt(ctx context.Context, ordered func(), point *protocol.AirFork) (id string, err *jsonrpc.Error) {
 	if err = s.Enter(ordered); err != nil {
 		return "", err

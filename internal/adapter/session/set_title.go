@@ -77,7 +77,7 @@ func (d *Deps) titleStored(ctx context.Context, id, title string) bool {
 	return err == nil && found.Title == title
 }
 
-// SetTitle makes droid store a title for a session that is open here.
+// SetTitle makes droid store a title. It waits for the turn of the request and for droid, until ctx ends. See Enter for ordered.
 func (s *Session) SetTitle(ctx context.Context, ordered func(), title string) (err *jsonrpc.Error) {
 	if err = s.Enter(ordered); err != nil {
 		return err
