@@ -84,7 +84,7 @@ type Runtime struct {
 	CWD string
 	// Project is the current content of the project's files, see Command.Project.
 	Project *projectconfig.Layer
-	// Without is what the process must exclude of a project, see Command.Without. The process must have been started with it.
+	// Without is the part of a project that the process must exclude, see Command.Without. The process must have been started with it.
 	Without *projectconfig.Layer
 }
 

@@ -15,8 +15,8 @@ const (
 	maxScanned = 32 << 10
 )
 
-// plain are the members whose values stand in an outline if they look like an identifier: what a message is, to which it belongs, and what
-// came of it. All other strings may be a user's words, a name of a file, or a secret.
+// plain are the members whose values appear in an outline if they look like identifiers: the kind of a message, what it belongs to, and its
+// result. All other strings may be text of a user, a file name, or a secret.
 var plain = map[string]bool{
 	"jsonrpc": true, "id": true, "method": true, "type": true, "factoryApiVersion": true, "factoryProtocolVersion": true,
 	"sessionId": true, "newSessionId": true, "childSessionId": true, "requestId": true, "messageId": true, "toolCallId": true, "toolUseId": true,
@@ -126,7 +126,7 @@ func isIdentifier(text []byte, also string) bool {
 	return len(text) > 0
 }
 
-// hidden returns what stands for a text.
+// hidden returns the replacement of a text: its length in bytes and its hash.
 func hidden(seed maphash.Seed, text []byte) string {
 	return fmt.Sprintf("‹%d:%06x›", len(text), maphash.Bytes(seed, text)&0xffffff)
 }
