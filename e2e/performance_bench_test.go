@@ -49,6 +49,8 @@ func otherProgram() func() error {
 		return playRelay
 	case os.Getenv(sourceEnv) != "":
 		return playSource
+	case os.Getenv(subagentsEnv) != "":
+		return playSubagents
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,5 +55,13 @@ func TestAir(t *testing.T) {
 		c.mustCall("session/load", h.params(copied.SessionID), nil)
 		replayed, _ := c.messages(from)
 		require.Equal(t, []said{{"user", "first"}, {"agent", "Answer 1."}}, replayed)
+
+		model.On("where", modelserver.Step{Text: "Here."})
+		for in, all := range map[string]bool{s.id: true, copied.SessionID: false} {
+			session{c, in}.say("where")
+			body := string(lastRequest(model).Body)
+			require.Contains(t, body, "Answer 1.")
+			require.Equal(t, all, strings.Contains(body, "Answer 2."), "the original goes on with all of it: %v", all)
+		}
 	})
 }

@@ -46,6 +46,7 @@ var hangTests = map[files.CallName]func(d *disk, stored string){
 		d.request("session/options", fmt.Sprintf(`{"sessionId":%q,"cwd":%q}`, stored, d.new))
 	},
 	"DirState":          func(d *disk, _ string) { d.request("session/options", fmt.Sprintf(`{"cwd":%q}`, d.new)) },
+	"LacksLogin":        func(d *disk, _ string) { d.request("session/options", fmt.Sprintf(`{"cwd":%q}`, d.new)) },
 	"Store.Title":       func(d *disk, _ string) { d.prompt("/compact") },
 	"Store.Link":        func(d *disk, _ string) { d.prompt("/compact") },
 	"Store.Summary":     func(d *disk, _ string) { d.prompt("/compact") },

@@ -60,6 +60,10 @@ func (a *Agent) initialize(c *wire.Call) (any, *jsonrpc.Error) {
 	a.opener.Spare.Prepare()
 	logClient(a.log, params.Info)
 
+	var session protocol.SessionCapabilities
+	if client.Subagents == protocol.AirSubagents {
+		session.Subagents = new(struct{})
+	}
 	meta := steeringMeta()
 	if air := client.AirAnswer(); air != nil {
 		meta["jetbrains"] = air
@@ -67,9 +71,10 @@ func (a *Agent) initialize(c *wire.Call) (any, *jsonrpc.Error) {
 	return protocol.InitializeResult{
 		ProtocolVersion: acp.ProtocolVersionNumber,
 		AgentCapabilities: protocol.AgentCapabilities{
-			LoadSession:        true,
-			PromptCapabilities: protocol.PromptCapabilities{Image: true, EmbeddedContext: true},
-			MCPCapabilities:    protocol.MCPCapabilities{HTTP: true, SSE: true},
+			LoadSession:         true,
+			PromptCapabilities:  protocol.PromptCapabilities{Image: true, EmbeddedContext: true},
+			MCPCapabilities:     protocol.MCPCapabilities{HTTP: true, SSE: true},
+			SessionCapabilities: session,
 		},
 		AuthMethods: accounts.Ways(client, a.cfg.LoginCommand),
 		Meta:        meta,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,6 +108,27 @@ func TestOptionsBeforeASession(t *testing.T) {
 		for params, code := range map[string]int{`{}`: -32602, `{"cwd":"relative"}`: -32602, `{"cwd":"/w","sessionId":7}`: -32602, `{"cwd":"/w","sessionId":"no-such"}`: -32002} {
 			require.Equal(t, code, ask(params).Error.Code, params)
 		}
+	})
+}
+
+// A login counts at once: models that need one are marked only as long as there is none.
+func TestOptionsBeforeASessionAfterALogin(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	require.NoError(t, os.Mkdir(filepath.Join(home, ".factory"), 0o700))
+	bubble(t, func(t *testing.T) {
+		e := connect(t, newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()).start)
+		needsLogin := func() bool {
+			answer := e.call("session/options", `{"cwd":"/workspace"}`)
+			require.Nil(t, answer.Error)
+			return strings.Contains(string(answer.Result), "[needs login]")
+		}
+		require.True(t, needsLogin())
+		login := filepath.Join(home, ".factory", "auth.v2.file")
+		require.NoError(t, os.WriteFile(login, []byte("x"), 0o600))
+		require.False(t, needsLogin())
+		require.NoError(t, os.Remove(login))
+		require.True(t, needsLogin())
 	})
 }
 

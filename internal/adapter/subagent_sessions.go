@@ -22,21 +22,21 @@ import (
 // subagentSession is a subagent as the client is shown it.
 type subagentSession struct {
 	parent    string // the subagent that it works for; "" for the session itself
-	announced protocol.SubagentUpdate
+	announced protocol.Update
 	view      *render.View
 	asks      int // open requests
 }
 
-// adoptSubagents has the subagents of the droid that the session has just got be shown as sessions, where the client takes that.
+// adoptSubagents makes the droid that the session has just got report its subagents as sessions, where the client takes that.
 func (s *Session) adoptSubagents() {
-	if s.deps.client.Subagents {
+	if s.deps.client.Subagents != "" {
 		s.proc.Norm().ShowSubagents()
 	}
 }
 
 // beginSubagent announces a subagent that begins, or works again.
 func (s *Session) beginSubagent(ev quirks.SubagentStarted) {
-	if !s.deps.client.Subagents {
+	if s.deps.client.Subagents == "" {
 		return
 	}
 	if s.subagents == nil {
@@ -50,13 +50,29 @@ func (s *Session) beginSubagent(ev quirks.SubagentStarted) {
 	if one.parent = ""; s.subagents[ev.Parent] != nil {
 		one.parent = ev.Parent
 	}
-	parent := cmp.Or(one.parent, s.out.Session())
 	update := protocol.SubagentIn(ev.ID, protocol.SubagentRunning, "")
 	update.Title, update.Description = protocol.Line(cmp.Or(ev.Type, "subagent")), protocol.Line(ev.Description)
+	parent := cmp.Or(one.parent, s.out.Session())
+	if s.deps.client.Subagents == protocol.AirSubagents {
+		one.announced = update.AirSpawned(ev.Prompt)
+		s.out.SendFor(parent, one.announced)
+		return
+	}
 	one.announced = update
 	s.out.SendFor(parent, update)
 	if ev.Prompt != "" {
 		s.out.SendFor(ev.ID, protocol.MessageFrom(parent, cmp.Or(ev.ToolID, ev.ID)+".prompt", ev.Prompt))
+	}
+}
+
+// sendSubagentState sends the parent the state of a subagent, stopReason with protocol.SubagentIdle.
+func (s *Session) sendSubagentState(id, state, stopReason string) {
+	update := protocol.Update(protocol.SubagentIn(id, state, stopReason))
+	if s.deps.client.Subagents == protocol.AirSubagents {
+		update = protocol.SubagentIn(id, state, stopReason).AirState()
+	}
+	if update != nil {
+		s.out.SendFor(cmp.Or(s.subagents[id].parent, s.out.Session()), update)
 	}
 }
 
@@ -119,16 +135,16 @@ func (s *Session) subagentAsks(id string, by int) {
 	}
 	switch one.asks += by; {
 	case by > 0 && one.asks == 1:
-		s.out.SendFor(cmp.Or(one.parent, s.out.Session()), protocol.SubagentIn(id, protocol.SubagentRequiresAction, ""))
+		s.sendSubagentState(id, protocol.SubagentRequiresAction, "")
 	case by < 0 && one.asks == 0 && s.proc.Norm().SubagentRunning(id):
-		s.out.SendFor(cmp.Or(one.parent, s.out.Session()), protocol.SubagentIn(id, protocol.SubagentRunning, ""))
+		s.sendSubagentState(id, protocol.SubagentRunning, "")
 	}
 }
 
 // subagentRests reports that a subagent has ended its work, and how.
 func (s *Session) subagentRests(ev quirks.SubagentEnded) {
 	if one := s.subagents[ev.ID]; one != nil {
-		s.out.SendFor(cmp.Or(one.parent, s.out.Session()), protocol.SubagentIn(ev.ID, protocol.SubagentIdle, subagentStopReason(ev)))
+		s.sendSubagentState(ev.ID, protocol.SubagentIdle, subagentStopReason(ev))
 	}
 }
 
@@ -155,7 +171,7 @@ func (s *Session) announceSubagents(parent string) {
 		if one.parent == parent && s.proc.Norm().SubagentRunning(id) {
 			s.out.SendFor(cmp.Or(one.parent, s.out.Session()), one.announced)
 			if one.asks > 0 {
-				s.out.SendFor(cmp.Or(one.parent, s.out.Session()), protocol.SubagentIn(id, protocol.SubagentRequiresAction, ""))
+				s.sendSubagentState(id, protocol.SubagentRequiresAction, "")
 			}
 			s.announceSubagents(id)
 		}
@@ -171,7 +187,7 @@ type subagentReplay struct {
 
 // replaysSubagents begins to show a history's subagents; nil for a client that is shown none.
 func (r *reload) replaysSubagents() *subagentReplay {
-	if !r.s.deps.client.Subagents {
+	if r.s.deps.client.Subagents == "" {
 		return nil
 	}
 	asks := make(map[string]int)

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/text/rawjson"
 )
 
 const takesSubagents = `{"subagents":{}}`
@@ -59,6 +61,11 @@ func (e *editor) story() (lines []string) {
 		}
 	}
 	return lines
+}
+
+// textOf returns the text of an update's content, "" if it has none.
+func textOf(update json.RawMessage) string {
+	return rawjson.Unquote(rawjson.Field(rawjson.Field(update, "content"), "text"))
 }
 
 // subagentEditor is an editor that shows subagents as sessions.
@@ -153,6 +160,55 @@ func TestSubagentSessionInBackground(t *testing.T) {
 		require.Equal(t, "completed", e.callOf(".t1").status)
 		e.noCallOpen()
 	})
+}
+
+// Air gets the draft that it knows, whichever capability it declares: a subagent and its prompt are announced at once, and its end is final.
+func TestSubagentSessionsForAir(t *testing.T) {
+	for _, declares := range []string{
+		`{"subagents":{},"_meta":{"jetbrains":{"air":{"version":1,"capabilities":[]}}}}`,
+		`{"_meta":{"jetbrains":{"air":{"version":1,"capabilities":["nativeSubagentSessions"]}}}}`,
+	} {
+		bubble(t, func(t *testing.T) {
+			root := t.TempDir()
+			e := open(t, playing(launches(root, func(d *fakedroid.Droid, s *fakedroid.Subagent) error {
+				return inTurn(func() error { return worksOn(d, s, "done") }, func() error { return reportsDone(d, s) })
+			}), fakedroid.WithVersion(fakedroid.V0225)))
+			e.agent.cfg.Store = store.New(root, zap.NewNop())
+			initialized := e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+declares+`,`+asZed+`}`)
+			require.Contains(t, string(initialized.Result), `"capabilities":["nativeSubagentSessions"]`)
+			require.Contains(t, string(initialized.Result), `"subagents":{}`)
+			e.beginSession()
+			updates := func() (updates []string) {
+				for _, m := range e.received() {
+					var p struct {
+						SessionID string
+						Update    struct{ SubagentSessionID string }
+					}
+					_ = json.Unmarshal(m.Params, &p)
+					require.NotContains(t, m.Raw, "subagent_update")
+					require.NotContains(t, m.Raw, "session_message")
+					raw := rawjson.Field(m.Params, "update")
+					switch child := p.Update.SubagentSessionID; {
+					case child != "":
+						updates = append(updates, strings.ReplaceAll(string(raw), child, "CHILD"))
+					case m.Method == "session/request_permission" || p.SessionID != e.session && strings.Contains(string(raw), "_chunk"):
+						updates = append(updates, map[bool]string{true: "droid", false: "CHILD"}[p.SessionID == e.session]+" "+cmp.Or(textOf(raw), "asks"))
+					}
+				}
+				return updates
+			}
+			want := []string{
+				`{"sessionUpdate":"subagent_spawned","subagentSessionId":"CHILD","name":"worker","task":"look","prompt":"look","capabilities":{}}`,
+				"CHILD Let me do that. ", "CHILD asks", "CHILD found it", `{"sessionUpdate":"subagent_state_update","subagentSessionId":"CHILD","state":"completed"}`,
+			}
+			require.Equal(t, "end_turn", e.run("go"))
+			time.Sleep(time.Minute)
+			require.Equal(t, want, updates())
+			e.forgetLines()
+			require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
+			require.Equal(t, slices.Delete(slices.Clone(want), 2, 3), updates(), "replayed")
+		})
+	}
 }
 
 // A load replays the subagents behind their calls, before the response: what they did, and how they ended, if that is known. One that works goes on.

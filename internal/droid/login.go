@@ -37,6 +37,9 @@ func (c *Client) CheckLogin() { c.noLogin.Store(!mayHaveLogin(c.env)) }
 // LacksLogin reports whether the last CheckLogin found no login.
 func (c *Client) LacksLogin() bool { return c.noLogin.Load() }
 
+// LacksLogin reports whether a droid that this starts would have no login. It reads files.
+func (cmd Command) LacksLogin() bool { return !mayHaveLogin(cmd.environment()) }
+
 // mayHaveLogin reports whether a droid with this environment may be logged in.
 func mayHaveLogin(env []string) bool {
 	home := Home(env)

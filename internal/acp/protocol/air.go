@@ -12,7 +12,9 @@ import (
 const (
 	AirAsyncTasks     = "asyncTasks"     // shows commands that continue in the background
 	AirSessionFailure = "sessionFailure" // takes failed turns in session_info_update
-	AirLoadReplayEnd  = "loadReplayEnd"  // is told where the replay of a load ends
+	AirLoadReplayEnd  = "loadReplayEnd"  // takes a mark where the replay of a load ends
+	// AirSubagentSessions shows subagents as sessions, see AirSubagents.
+	AirSubagentSessions = "nativeSubagentSessions"
 )
 
 // airVersion is the version of Air's extensions.
@@ -40,7 +42,7 @@ func (c ClientCapabilities) AirAnswer() map[string]any {
 	for _, capability := range []struct {
 		name     string
 		declared bool
-	}{{AirAsyncTasks, c.AsyncTasks}, {AirSessionFailure, c.SessionFailures}, {AirLoadReplayEnd, c.LoadReplayEnd}} {
+	}{{AirAsyncTasks, c.AsyncTasks}, {AirSessionFailure, c.SessionFailures}, {AirLoadReplayEnd, c.LoadReplayEnd}, {AirSubagentSessions, c.Subagents == AirSubagents}} {
 		if capability.declared {
 			answered = append(answered, capability.name)
 		}
@@ -116,7 +118,7 @@ func ReplayEndUpdate() SessionMetaUpdate {
 	return SessionMetaUpdate{"session_info_update", OnlyAir{airMeta(AirFields{LoadReplayEnd: true})}}
 }
 
-// AirPermission is what a permission request is about.
+// AirPermission describes what a permission request is for.
 type AirPermission struct {
 	Version     int  `json:"version"`
 	Title       Line `json:"title"`

@@ -18,7 +18,7 @@ type ClientCapabilities struct {
 	Air             bool // extensions by JetBrains' client Air
 	AsyncTasks      bool // async_task_spawned and related updates (Air)
 	SessionFailures bool // SessionFailure (Air)
-	Subagents       bool // subagent_update, and updates of the sessions that it announces
+	Subagents       SubagentForm
 	LoadReplayEnd   bool // a mark where the replay of a load ends (Air)
 	BooleanOptions  bool // options of type "boolean" among configOptions
 	TerminalLogin   bool // auth methods of type "terminal"
@@ -47,13 +47,13 @@ func ParseCapabilities(raw, info json.RawMessage) ClientCapabilities {
 		TerminalLoginMeta: string(Fields(caps["_meta"])["terminal-auth"]) == "true",
 		Raw:               objectOrNil(raw),
 		Plans:             isObject(caps["plan"]),
-		Subagents:         isObject(caps["subagents"]),
 		BooleanOptions:    isObject(Fields(session["configOptions"])["boolean"]),
 		ClientProfile:     parseProfile(info, raw),
 	}
 	var air []string
 	read.Air, air = airDeclared(caps["_meta"])
 	read.AsyncTasks, read.SessionFailures, read.LoadReplayEnd = slices.Contains(air, AirAsyncTasks), slices.Contains(air, AirSessionFailure), slices.Contains(air, AirLoadReplayEnd)
+	read.Subagents = subagentForm(isObject(caps["subagents"]), read.Air, slices.Contains(air, AirSubagentSessions))
 	own := Fields(Fields(caps["_meta"])["droid-acp"])
 	read.shared, read.Activity = string(own["shared"]) == "true", string(own["activity"]) == "true"
 	read.OffersLogin = read.OffersLogin || read.TerminalLogin || read.TerminalLoginMeta

@@ -39,6 +39,8 @@ type SessionCapabilities struct {
 	// session/options, and configOptions in the params of session/new, load, resume and fork; unstable in ACP
 	Options struct{} `json:"options"`
 
+	Subagents *struct{} `json:"subagents,omitempty"` // for AirSubagents; ACP has no such capability of an agent
+
 	AdditionalDirectories struct{} `json:"additionalDirectories"`
 	SystemPrompt          struct{} `json:"systemPrompt"` // {} means append only
 }

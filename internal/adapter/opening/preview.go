@@ -11,11 +11,16 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// Preview is what droid says of a session that is new.
+// Preview is what droid reports of a new session.
 type Preview struct {
 	Settings  stream.Settings
 	Models    []stream.Model
 	LoggedOut bool
+}
+
+func (p Preview) with(loggedOut bool) Preview {
+	p.LoggedOut = loggedOut
+	return p
 }
 
 // previewTime is how long a preview counts while no file changes: the models that droid offers come from Factory, too.
@@ -49,15 +54,20 @@ func (o *Opener) Preview(ctx context.Context, cwd string) (p Preview, err error)
 	if err != nil {
 		return p, err
 	}
+	loggedOut, err := files.CallBounded(ctx, o.calls, "LacksLogin", "", sure(func(string) bool { return command.LacksLogin() }))
+	if err != nil {
+		return p, err
+	}
 	last := &o.previews.last
 	same := last.command.Dir == cwd && projectconfig.Same(last.command.Without, command.Without) && projectconfig.Same(last.command.Project, command.Project)
 	if same && last.state.Same(state) && time.Now().Before(last.until) {
-		return last.Preview, nil
+		return last.with(loggedOut), nil
 	}
-	if p, err = o.preview(ctx, command); err == nil {
-		last.Preview, last.command, last.state, last.until = p, command, state, time.Now().Add(previewTime)
+	if p, err = o.preview(ctx, command); err != nil {
+		return p, err
 	}
-	return p, err
+	last.Preview, last.command, last.state, last.until = p, command, state, time.Now().Add(previewTime)
+	return p.with(loggedOut), nil
 }
 
 // preview has a process open a session, and ends it.
@@ -73,7 +83,7 @@ func (o *Opener) preview(ctx context.Context, command droid.Command) (p Preview,
 	if err != nil {
 		return p, err
 	}
-	p = Preview{info.Settings, info.AvailableModels, client.LacksLogin()}
+	p = Preview{Settings: info.Settings, Models: info.AvailableModels}
 	client.Kill()
 	<-client.Exited()
 	return p, nil

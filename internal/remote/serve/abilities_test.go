@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/acp/protocol"
 )
 
 // A joining client's declared abilities that the session's agent does not use are noted. Updates that it did not declare are omitted: live,
@@ -39,7 +41,8 @@ func TestAbilities(t *testing.T) {
 			`{"sessionUpdate":"plan_update","plan":{"type":"markdown","planId":"p","content":"the plan"}}`,
 		}, []string{`{"entries":[{"content":"x"}],"sessionUpdate":"plan"}`, said("the plan")}},
 		{"subagents as sessions", `"subagents":{}`, []string{
-			`{"sessionUpdate":"subagent_update","sessionId":"c1","title":"worker","state":{"state":"running"}}`,
+			`{"sessionUpdate":"subagent_spawned","subagentSessionId":"c1","name":"worker","task":"look","capabilities":{}}`,
+			`{"sessionUpdate":"subagent_state_update","subagentSessionId":"c1","state":"completed"}`,
 		}, nil},
 		{"background tasks", `"_meta":{"jetbrains":{"air":{"version":1,"capabilities":["asyncTasks"]}}}`, []string{
 			`{"sessionUpdate":"async_task_spawned","asyncTaskId":"t"}`,
@@ -103,7 +106,8 @@ func TestAbilities(t *testing.T) {
 		})
 	}
 	var all capabilities
-	all.Files, all.SafeFiles, all.Forms, all.URLs, all.TerminalOutput, all.Plans, all.AsyncTasks, all.Compaction, all.Notices, all.BooleanOptions, all.SessionFailures, all.Subagents = true, true, true, true, true, true, true, true, true, true, true, true
+	all.Files, all.SafeFiles, all.Forms, all.URLs, all.TerminalOutput, all.Plans, all.AsyncTasks, all.Compaction, all.Notices, all.BooleanOptions, all.SessionFailures = true, true, true, true, true, true, true, true, true, true, true
+	all.Subagents = protocol.SubagentSessions
 	require.Equal(t, names, extraAbilities(all, capabilities{}))
 }
 

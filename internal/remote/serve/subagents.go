@@ -8,8 +8,8 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// An agent may show subagents as sessions that work for one that is open here. Their updates go to clients of that session that declare
-// subagents, and into its journal, and to no others. A permission request goes to the others, too, as one of that session.
+// An agent may show subagents as sessions that work for one that is open here. Their updates go to clients of that session that take
+// them in the same form, and into its journal, and to no others. A permission request goes to the others, too, as one of that session.
 
 // subagent is a session that works for one that is open.
 type subagent struct {
@@ -32,19 +32,26 @@ func (a *agent) sessionOf(id string) (open *session, ofSubagent bool) {
 // noteSubagent records a subagent that the agent announces, and whether it works.
 func (a *agent) noteSubagent(open *session, line, params []byte) {
 	update := rawjson.Field(params, "update")
-	if textAt(update, "sessionUpdate") != "subagent_update" {
+	var id, state string
+	switch textAt(update, "sessionUpdate") {
+	case "subagent_update":
+		id, state = textAt(update, "sessionId"), textAt(rawjson.Field(update, "state"), "state")
+	case "subagent_spawned":
+		id, state = textAt(update, "subagentSessionId"), protocol.SubagentRunning
+	case "subagent_state_update":
+		id, state = textAt(update, "subagentSessionId"), protocol.SubagentIdle
+	default:
 		return
 	}
-	id := textAt(update, "sessionId")
 	if a.subagents == nil {
 		a.subagents = make(map[string]*subagent)
 	}
 	one := a.subagents[id]
-	if one == nil || one.open != open || textAt(update, "title") != "" {
+	if one == nil || one.open != open || textAt(update, "title") != "" || textAt(update, "name") != "" {
 		one = &subagent{open: open, announced: bytes.Clone(line)}
 		a.subagents[id] = one
 	}
-	if state := textAt(rawjson.Field(update, "state"), "state"); state != "" {
+	if state != "" {
 		one.idle = state == protocol.SubagentIdle
 	}
 }
@@ -52,7 +59,7 @@ func (a *agent) noteSubagent(open *session, line, params []byte) {
 // announceSubagents announces the working subagents of parent, and those of these, to a client that gets no replay.
 func (o *session) announceSubagents(c *Client, parent string) {
 	for id, one := range o.agent.subagents {
-		if one.open == o && !one.idle && c.caps.Subagents && subject(one.announced) == parent {
+		if one.open == o && !one.idle && o.showsSubagents(c) && subject(one.announced) == parent {
 			c.send(one.announced)
 			o.announceSubagents(c, id)
 		}
@@ -70,12 +77,17 @@ func subject(message []byte) string {
 
 // hidesSubagent reports whether a message concerns a subagent of the session and is not for this client.
 func (o *session) hidesSubagent(c *Client, message []byte) bool {
-	return !c.caps.Subagents && o.agent.caps.Subagents && subject(message) != o.id
+	return o.agent.caps.Subagents != "" && !o.showsSubagents(c) && subject(message) != o.id
+}
+
+// showsSubagents reports whether a client takes subagents in the form in which the agent sends them.
+func (o *session) showsSubagents(c *Client) bool {
+	return c.caps.Subagents != "" && c.caps.Subagents == o.agent.caps.Subagents
 }
 
 // forParent returns a subagent's request for a client: as one of the session that it works for, unless the client knows subagents.
 func (q *question) forParent(c *Client, line []byte) []byte {
-	if c.caps.Subagents || q.session == nil || textAt(q.params, "sessionId") == q.session.id {
+	if q.session == nil || q.session.showsSubagents(c) || textAt(q.params, "sessionId") == q.session.id {
 		return line
 	}
 	h, ok := jsonrpc.ReadHead(line)

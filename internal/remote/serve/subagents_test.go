@@ -61,6 +61,12 @@ func TestSubagentsOfASession(t *testing.T) {
 			require.NotContains(t, heard, text, "from the journal")
 		}
 
+		air, _ := h.client("zed", `{"subagents":{},"_meta":{"jetbrains":{"air":{"version":1,"capabilities":[]}}}}`)
+		air.load("s1")
+		for _, text := range []string{"subagent_update", "found it", `"sessionId":"c1"`} {
+			require.NotContains(t, raw(air), text, "it takes another form")
+		}
+
 		say("c1", `{"sessionUpdate":"subagent_update","sessionId":"c2","state":{"state":"idle"}}`)
 		five, _ := h.client("zed", declares)
 		five.say(`{"jsonrpc":"2.0","id":"r","method":"session/resume","params":{"sessionId":"s1","cwd":"/w","mcpServers":[]}}`)

@@ -31,10 +31,21 @@ func (c client) air() (is bool, capabilities []any) {
 	return is, capabilities
 }
 
-// takesAsyncTasks reports whether a client declares that one of Air's capabilities.
-func (c client) takesAsyncTasks() bool {
+// takesAir reports whether a client declares one of Air's capabilities.
+func (c client) takesAir(capability string) bool {
 	_, capabilities := c.air()
-	return slices.Contains(capabilities, any("asyncTasks"))
+	return slices.Contains(capabilities, any(capability))
+}
+
+// takesAirSubagents reports whether a client is Air and shows subagents as sessions.
+func (c client) takesAirSubagents() bool {
+	is, _ := c.air()
+	return is && (c.has("subagents") || c.takesAir("nativeSubagentSessions"))
+}
+
+// isAirSubagent reports whether a kind of update is from Air's draft of subagents as sessions.
+func isAirSubagent(update string) bool {
+	return update == "subagent_spawned" || update == "subagent_state_update"
 }
 
 // airField matches a field for Air in a message.
@@ -104,8 +115,11 @@ func (c client) allow(m message) error {
 	if err := c.allowAir(m.Params); err != nil {
 		return err
 	}
-	if strings.HasPrefix(p.Update.SessionUpdate, "async_task_") && !c.takesAsyncTasks() {
+	if strings.HasPrefix(p.Update.SessionUpdate, "async_task_") && !c.takesAir("asyncTasks") {
 		return fmt.Errorf("%s needs the client's asyncTasks in _meta.jetbrains.air", p.Update.SessionUpdate)
+	}
+	if isAirSubagent(p.Update.SessionUpdate) && !c.takesAirSubagents() || need == "subagents" && c.takesAirSubagents() {
+		return fmt.Errorf("%s is not the form in which the client takes subagents", p.Update.SessionUpdate)
 	}
 	for name := range p.Update.Meta {
 		if strings.HasPrefix(name, "terminal_") && !c.has("_meta.terminal_output") {
@@ -132,8 +146,15 @@ func (c client) allowResult(result json.RawMessage) error {
 	var r struct {
 		AuthMethods   []struct{ Type string }
 		ConfigOptions []struct{ Type string }
+
+		AgentCapabilities struct {
+			SessionCapabilities struct{ Subagents json.RawMessage }
+		}
 	}
 	_ = json.Unmarshal(result, &r) // its form is checked elsewhere
+	if r.AgentCapabilities.SessionCapabilities.Subagents != nil && !c.takesAirSubagents() {
+		return fmt.Errorf("the capability subagents of an agent is for Air alone")
+	}
 	if err := c.allowAir(result); err != nil {
 		return err
 	}

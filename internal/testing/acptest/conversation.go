@@ -57,12 +57,16 @@ func (c *Conversation) Client(line []byte) {
 // announced returns the subagent's session that an update announces, "" for another message.
 func announced(m message) string {
 	var p struct {
-		Update struct{ SessionUpdate, SessionID string }
+		Update struct{ SessionUpdate, SessionID, SubagentSessionID string }
 	}
-	if json.Unmarshal(m.Params, &p) != nil || p.Update.SessionUpdate != "subagent_update" {
-		return ""
+	_ = json.Unmarshal(m.Params, &p) // check reports what is wrong with it
+	switch p.Update.SessionUpdate {
+	case "subagent_update":
+		return p.Update.SessionID
+	case "subagent_spawned":
+		return p.Update.SubagentSessionID
 	}
-	return p.Update.SessionID
+	return ""
 }
 
 // Agent checks a line of the agent: its form, its content, that the client supports it, that a result answers a pending request, and that

@@ -21,7 +21,7 @@ type Validator struct{ stable, unstable, outside *schema }
 func Load(dir string) (*Validator, error) {
 	stable, err := loadSchema(filepath.Join(dir, "schema.json"), "Error")
 	unstable, unstableErr := loadSchema(filepath.Join(dir, "schema.unstable.json"))
-	outside, outsideErr := loadSchema(filepath.Join(dir, "outside.json"), "SessionModelState", "AsyncTaskPush")
+	outside, outsideErr := loadSchema(filepath.Join(dir, "outside.json"), "SessionModelState", "AsyncTaskPush", "SubagentPush")
 	if err := errors.Join(err, unstableErr, outsideErr); err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (v *Validator) checkResult(result json.RawMessage, answered string) error {
 }
 
 // newerResult returns a result as the schemas have it, which are older than session/options and its capability (1.32): its result has the
-// fields of that of session/new but the id.
+// fields of that of session/new but the id. The agent's capability of Air's draft of subagents is in neither.
 func newerResult(result json.RawMessage, answered string) (json.RawMessage, string) {
 	var fields, agent, sessions map[string]json.RawMessage
 	if answered != "session/options" && answered != "initialize" {
@@ -146,6 +146,7 @@ func newerResult(result json.RawMessage, answered string) (json.RawMessage, stri
 		fields["sessionId"], answered = json.RawMessage(`"new"`), "session/new"
 	} else if json.Unmarshal(fields["agentCapabilities"], &agent) == nil && json.Unmarshal(agent["sessionCapabilities"], &sessions) == nil && string(sessions["options"]) == "{}" {
 		delete(sessions, "options")
+		delete(sessions, "subagents")                            // see client.allowResult
 		agent["sessionCapabilities"], _ = json.Marshal(sessions) // it was decoded from JSON
 		fields["agentCapabilities"], _ = json.Marshal(agent)
 	}
@@ -179,8 +180,11 @@ func (v *Validator) checkParams(m message, c client) error {
 	if s := v.outside.params[m.Method]; s != nil {
 		return validate(s, m.Params, m.Method)
 	}
-	if strings.HasPrefix(read(m.Params).Update.SessionUpdate, "async_task_") {
+	switch update := read(m.Params).Update.SessionUpdate; {
+	case strings.HasPrefix(update, "async_task_"):
 		return validate(v.outside.defs["AsyncTaskPush"], m.Params, "an async task")
+	case isAirSubagent(update):
+		return validate(v.outside.defs["SubagentPush"], m.Params, "a subagent for Air")
 	}
 	s := v.stable.params[m.Method]
 	if s == nil || c.wantsUnstable(m) {

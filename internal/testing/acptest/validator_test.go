@@ -119,6 +119,29 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
+// Air takes subagents as sessions in a form of its own, whichever capability it declares.
+func TestSubagentsForAir(t *testing.T) {
+	v := load(t)
+	air := func(capability string) string {
+		return `"_meta":{"jetbrains":{"air":{"version":1,"capabilities":[` + capability + `]}}}}`
+	}
+	spawned, updated := update(`{"sessionUpdate":"subagent_spawned","subagentSessionId":"p","name":"n","task":"","capabilities":{}}`), update(`{"sessionUpdate":"subagent_update","sessionId":"p"}`)
+	initialized := result(`{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"options":{},"subagents":{}}}}`)
+	for capabilities, takes := range map[string]struct{ draft, schema bool }{
+		`{"subagents":{},` + air(""):          {draft: true},
+		`{` + air(`"nativeSubagentSessions"`): {draft: true},
+		`{` + air(""):                         {},
+		`{"subagents":{}}`:                    {schema: true},
+	} {
+		for line, valid := range map[string]bool{spawned: takes.draft, updated: takes.schema} {
+			err := talkWith(v, capabilities, "").Agent([]byte(line))
+			require.Equal(t, valid, err == nil, "%s: %s: %v", capabilities, line, err)
+		}
+		err := talkWith(v, capabilities, "initialize").Agent([]byte(initialized))
+		require.Equal(t, takes.draft, err == nil, "%s: %v", capabilities, err)
+	}
+}
+
 func TestARequestHasOneAnswer(t *testing.T) {
 	c := talkWith(load(t), `{}`, "session/prompt")
 	require.NoError(t, c.Agent([]byte(result(`{"stopReason":"end_turn"}`))))
