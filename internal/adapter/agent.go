@@ -20,7 +20,9 @@ import (
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/providers"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/gateway"
 	"droid-acp/internal/droid/login"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/jsonrpc"
@@ -69,6 +71,7 @@ type Deps struct {
 	opener      *opening.Opener // opens sessions in droids
 	threads     *store.Threads
 	accounts    *accounts.Accounts
+	provider    *providers.Provider // that the client has set
 	files       *fileReader
 	editorFiles editorFiles                           // set before any session
 	calls       *files.CallLimiter                    // of the disk, which may hang
@@ -103,6 +106,7 @@ func New(cfg Config) *Agent {
 		commandFor: terminalCommand,
 		sessions:   registry.New[*Session](),
 		files:      newFileReader(readText),
+		provider:   &providers.Provider{List: (*gateway.Gateway).Models},
 	}}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.calls, a.stays = files.NewCallLimiter(maxDiskCalls, diskTime), droid.MayStillRun
@@ -111,7 +115,9 @@ func New(cfg Config) *Agent {
 	a.opener = opening.New(a.ctx, &a.cfg.Config, a.calls, &a.editorFiles, a.log)
 	a.cfg.Store = cmp.Or(cfg.Store, store.None())
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
+		a.provider.Await()
 		logins := a.accounts.Logins()
+		command.CustomModels = a.provider.Models() // after the count: a change in between revokes the droid
 		client, err := cfg.Start(command)
 		if err == nil {
 			a.droids.Add(client)
@@ -257,6 +263,11 @@ func (a *Agent) methods() map[string]wire.Handler {
 	return map[string]wire.Handler{
 		acp.AgentMethodInitialize:             a.initialize,
 		acp.AgentMethodAuthenticate:           a.authenticate,
+		protocol.MethodAuthStatus:             a.authStatus,
+		protocol.MethodLogout:                 a.logout,
+		protocol.MethodProvidersList:          a.listProviders,
+		protocol.MethodProvidersSet:           a.setProvider,
+		protocol.MethodProvidersDisable:       a.disableProvider,
 		acp.AgentMethodSessionNew:             a.newSession,
 		acp.AgentMethodSessionPrompt:          a.prompt,
 		acp.AgentMethodSessionCancel:          a.cancelTurn,

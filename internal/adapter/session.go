@@ -113,6 +113,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 func (s *Session) answerOpening(c *wire.Call, result protocol.SessionResult) {
 	s.register()
 	s.notifyExcluded()
+	s.notifyProvider()
 	s.markReplayEnd(c)
 	s.deps.respond(c, result, nil)
 	s.out.Release()

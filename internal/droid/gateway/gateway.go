@@ -166,3 +166,6 @@ func (g *Gateway) withKey() map[string]string {
 	}
 	return headers
 }
+
+// HasKeys reports whether the client set headers, which are taken for keys.
+func (g *Gateway) HasKeys() bool { return len(g.headers) > 0 }
