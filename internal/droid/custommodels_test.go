@@ -3,12 +3,15 @@ package droid
 import (
 	"encoding/json"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/subprocess"
 )
@@ -67,5 +70,30 @@ func TestModelsLeaveTheFile(t *testing.T) {
 		<-c.Events()
 		require.False(t, w.has())
 		opens(t, p, w, methodLoad, load(c))
+	}
+}
+
+// What a project names, and the user, does not take a session to another provider.
+func TestModelsOfAProviderAreTheDefault(t *testing.T) {
+	home := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(home, ".factory"), 0o700))
+	settings := filepath.Join(home, ".factory", "settings.json")
+	for _, tc := range []struct {
+		user    string
+		project map[string]string
+		want    map[string]string
+	}{
+		{`{}`, nil, map[string]string{"model": "custom:main:a"}},
+		{`{"sessionDefaultSettings":{"model":"users"}}`, nil, map[string]string{"model": "custom:main:a"}},
+		{`{"sessionDefaultSettings":{"model":"users"}}`, map[string]string{"model": "projects"}, map[string]string{"model": "custom:main:a"}},
+		{`{"sessionDefaultSettings":{"model":"users"}}`, map[string]string{"specModeModel": "projects"}, map[string]string{"model": "custom:main:a", "specModeModel": "custom:main:a"}},
+		{`{"sessionDefaultSettings":{"specModeModel":"users"}}`, nil, map[string]string{"model": "custom:main:a", "specModeModel": "custom:main:a"}},
+	} {
+		require.NoError(t, os.WriteFile(settings, []byte(tc.user), 0o600))
+		content, err := Command{CustomModels: secretModels, Project: &projectconfig.Layer{Models: tc.project}}.settings(home)
+		require.NoError(t, err)
+		var got struct{ SessionDefaultSettings map[string]string }
+		require.NoError(t, json.Unmarshal(content, &got))
+		require.Equal(t, tc.want, got.SessionDefaultSettings, tc)
 	}
 }
