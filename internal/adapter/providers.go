@@ -64,6 +64,16 @@ func (a *Agent) useGateway(c *wire.Call, p protocol.SetProviderParams) (any, *js
 	return protocol.NewNoticeResult(notice), nil
 }
 
+// authenticateGateway sets the gateway that an authenticate request has, as clients did before providers/set.
+func (a *Agent) authenticateGateway(c *wire.Call, apiType string) (any, *jsonrpc.Error) {
+	p, ok := protocol.GatewayOf(c.Params)
+	if !ok {
+		return nil, acperr.InvalidParams("_meta.gateway is missing; it is an object with baseUrl and headers")
+	}
+	p.APIType = apiType
+	return a.useGateway(c, p)
+}
+
 // disableProvider makes droids start without the gateway.
 func (a *Agent) disableProvider(c *wire.Call) (any, *jsonrpc.Error) {
 	var p struct {

@@ -246,6 +246,7 @@ func TestSessionWithoutItsProvider(t *testing.T) {
 			return strings.Contains(e.told(), `The model "a" of this session is one of the provider "main", which the editor has not set.`)
 		})
 		failed := e.await(e.prompt("more")).Error
+		require.NotNil(t, failed)
 		require.Equal(t, -32603, failed.Code)
 		require.Contains(t, allOf(failed), "The prompt was not sent.")
 		require.Contains(t, allOf(failed), "custom:Fake-0", "a model that is there")
@@ -303,5 +304,48 @@ func TestCancelledProvidersSet(t *testing.T) {
 		require.Equal(t, -32800, e.await(id).Error.Code)
 		e.beginSession()
 		require.Empty(t, e.provider())
+	})
+}
+
+// session/options has the models of the provider of now.
+func TestOptionsOfAProvider(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := connect(t, playing(says("hi")))
+		options := func() (starts int) {
+			require.Nil(t, e.call("session/options", `{"cwd":"/workspace"}`).Error)
+			return len(e.models())
+		}
+		before := options()
+		require.Equal(t, before, options(), "it is remembered")
+		e.lists("a")
+		require.Nil(t, e.call("providers/set", setMain).Error)
+		synctest.Wait()
+		spares := len(e.models())
+		require.Equal(t, spares+1, options())
+		require.Equal(t, "custom:main:a", e.models()[spares])
+	})
+}
+
+// The older way to set a gateway does the same, for clients that declare it.
+func TestGatewayByAuthenticate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := open(t, playing(says("hi")))
+		answer := e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{"auth":{"_meta":{"gateway":true}}}}`)
+		require.Contains(t, string(answer.Result), `{"id":"gateway","name":`)
+		require.Contains(t, string(answer.Result), `"_meta":{"gateway":{"protocol":"anthropic"}}`)
+		e.lists("a")
+		for method, apiType := range map[string]string{"gateway": "openai", "gateway-anthropic": "anthropic"} {
+			require.Nil(t, e.call("authenticate", `{"methodId":"`+method+`","_meta":{"gateway":{"baseUrl":"https://gw","headers":{"a":"`+providerKey+`"}}}}`).Error)
+			require.JSONEq(t, `{"apiType":"`+apiType+`","baseUrl":"https://gw"}`, e.provider())
+		}
+		for _, params := range []string{`{"methodId":"gateway"}`, `{"methodId":"gateway","_meta":{"gateway":{"baseUrl":"http://gw"}}}`} {
+			require.Equal(t, -32602, e.call("authenticate", params).Error.Code)
+		}
+		require.Nil(t, e.call("logout", `{}`).Error)
+		require.Empty(t, e.provider())
+	})
+	bubble(t, func(t *testing.T) {
+		e := open(t, playing(says("hi")))
+		require.NotContains(t, string(e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{}}`).Result), "gateway")
 	})
 }

@@ -1,5 +1,7 @@
 package protocol
 
+import "encoding/json"
+
 // Methods by which a client sets where the agent finds its models, and asks about logins (unstable in ACP, SDK 2.4.0; logout is stable).
 const (
 	MethodProvidersList    = "providers/list"
@@ -40,6 +42,17 @@ type SetProviderParams struct {
 	APIType    string            `json:"apiType"`
 	BaseURL    string            `json:"baseUrl"`
 	Headers    map[string]string `json:"headers"`
+}
+
+// GatewayOf returns the gateway in the params of authenticate: _meta.gateway, with baseUrl and headers, as claude-agent-acp and codex-acp
+// take it. ok is false if there is none.
+func GatewayOf(params json.RawMessage) (p SetProviderParams, ok bool) {
+	raw := Fields(Fields(params)["_meta"])["gateway"]
+	if !isObject(raw) {
+		return p, false
+	}
+	_ = json.Unmarshal(raw, &p) // what is of another form is missing
+	return p, true
 }
 
 // NoticeResult is an empty result with something for the user.

@@ -35,8 +35,13 @@ func (c *Client) providerChange(line []byte, h jsonrpc.Head) (p providerRequest,
 	switch h.Method {
 	case protocol.MethodProvidersSet:
 		return providerRequest{h.Method, bytes.Clone(params)}, true
+	case "authenticate":
+		if _, ok := protocol.GatewayOf(params); ok {
+			return providerRequest{h.Method, bytes.Clone(params)}, true
+		}
+		return p, false
 	case protocol.MethodProvidersDisable:
-		return p, textAt(params, "providerId") == textAt(c.set.params, "providerId")
+		return p, textAt(params, "providerId") == c.server.Agent.Provider
 	case protocol.MethodLogout:
 		return p, true
 	}

@@ -164,3 +164,27 @@ func TestSessionOfAnotherProvider(t *testing.T) {
 		require.Equal(t, "session/load", m.Method)
 	})
 }
+
+// A gateway that is set by authenticate divides agents as well; an ordinary login does not.
+func TestGatewayByAuthenticateDividesAgents(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
+		one, a := h.client("Zed", everything)
+		two, b := h.client("Zed", everything)
+		for c, own := range map[*fakeClient]*fakeAgent{one: a, two: b} {
+			c.say(`{"jsonrpc":"2.0","id":"a","method":"authenticate","params":{"methodId":"gateway","_meta":{"gateway":{"baseUrl":"https://%p"}}}}`, c)
+			own.answer(own.next(), `{}`)
+			c.take()
+		}
+		three, d := h.client("Zed", everything)
+		three.say(`{"jsonrpc":"2.0","id":"a","method":"authenticate","params":{"methodId":"device-pairing"}}`)
+		d.answer(d.next(), `{}`)
+		three.take()
+		four, _ := h.client("Zed", everything)
+		four.opens(d, "s1")
+		require.Len(t, h.agents(), 3)
+		one.say(`{"jsonrpc":"2.0","id":"o","method":"logout","params":{}}`)
+		a.answer(a.next(), `{}`)
+		one.take()
+		one.opens(a, "s2")
+	})
+}
