@@ -3,9 +3,14 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -215,4 +220,24 @@ func TestBearerTokenForAnthropic(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, tc.want, g.CustomModels(List{Names: []string{"a"}})[0].ExtraHeaders)
 	}
+}
+
+// A certificate authority that droid trusts ($NODE_EXTRA_CA_CERTS) is trusted here, too, and no other.
+func TestCertificateAuthorityOfDroid(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(at("/v1/models", `{"data":[{"id":"a"}]}`)))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	defer s.Close()
+	t.Setenv("NODE_EXTRA_CA_CERTS", "")
+	_, err := newGateway(t, OpenAI, s.URL).Models(context.Background())
+	require.ErrorContains(t, err, "certificate")
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600))
+	t.Setenv("NODE_EXTRA_CA_CERTS", ca)
+	list, err := newGateway(t, OpenAI, s.URL).Models(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, []string{"a"}, list.Names)
+	t.Setenv("NODE_EXTRA_CA_CERTS", ca+".gone")
+	_, err = newGateway(t, OpenAI, s.URL).Models(context.Background())
+	require.ErrorContains(t, err, "NODE_EXTRA_CA_CERTS")
 }
