@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -158,6 +159,92 @@ func TestProviderOfTheClient(t *testing.T) {
 			s.saysFrom(model, "own-again-"+apiType)
 			require.Equal(t, asked, two.asked("/v1/chat/completions")+two.asked("/v1/messages"))
 			c.end(h)
+		}
+	})
+}
+
+// TestProviderMethods goes through all methods and capabilities, for clients that declare gateways and that do not, live, after a restart, and
+// in two windows of one server.
+func TestProviderMethods(t *testing.T) {
+	provided(t, func(t *testing.T, model *modelserver.Server, h home) {
+		kept := newHome(t, h.version, model.URL()).keeps(t)
+		for _, declared := range []bool{false, true} {
+			for _, where := range []string{"live", "restarted", "window 1", "window 2"} {
+				in, c := h, (*client)(nil)
+				if strings.HasPrefix(where, "window") {
+					in = kept
+					c = startKept(t, in)
+				} else {
+					c = startAgent(t, in)
+				}
+				capabilities := map[string]any{}
+				if declared {
+					capabilities["auth"] = map[string]any{"_meta": map[string]any{"gateway": true}}
+				}
+				var r struct {
+					AgentCapabilities map[string]json.RawMessage
+					AuthMethods       []struct{ ID string }
+				}
+				c.mustCall("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": capabilities, "clientInfo": knownEditor}, &r)
+				require.JSONEq(t, `{}`, string(r.AgentCapabilities["providers"]))
+				require.JSONEq(t, `{"logout":{},"status":{}}`, string(r.AgentCapabilities["auth"]))
+				var methods []string
+				for _, m := range r.AuthMethods {
+					methods = append(methods, m.ID)
+				}
+				require.Equal(t, declared, slices.Contains(methods, "gateway") && slices.Contains(methods, "gateway-anthropic"))
+
+				g := newGateway(t, "own")
+				set := map[string]any{"providerId": "main", "apiType": "openai", "baseUrl": g.url, "headers": g.headers}
+				with := func(key, value string) map[string]any {
+					other := maps.Clone(set)
+					other[key] = value
+					return other
+				}
+				status := func(state string) string { return `{"state":"` + state + `"` }
+				var rows []string
+				for _, row := range []struct {
+					method string
+					params any
+					want   string // the beginning of the result, or the code of the error
+				}{
+					{"providers/list", map[string]any{}, `{"providers":[{"providerId":"main","supported":["openai","anthropic"],"required":false}]}`},
+					{"auth/status", map[string]any{}, status("unknown")},
+					{"providers/set", with("providerId", "other"), "-32602"},
+					{"providers/set", with("apiType", "azure"), "-32602"},
+					{"providers/set", with("baseUrl", "http://models.example.com"), "-32602"},
+					{"providers/set", with("baseUrl", "http://u:p@127.0.0.1"), "-32602"},
+					{"providers/set", with("baseUrl", "http://127.0.0.1:1"), "-32603"},
+					{"providers/list", map[string]any{}, `{"providers":[{"providerId":"main","supported":["openai","anthropic"],"required":false}]}`},
+					{"providers/set", set, `{}`},
+					{"providers/list", map[string]any{}, fmt.Sprintf(`{"providers":[{"providerId":"main","supported":["openai","anthropic"],"required":false,"current":{"apiType":"openai","baseUrl":%q}}]}`, g.url)},
+					{"auth/status", map[string]any{}, status("authenticated")},
+					{"providers/disable", map[string]any{"providerId": "other"}, `{}`},
+					{"auth/status", map[string]any{}, status("authenticated")},
+					{"providers/disable", map[string]any{"providerId": "main"}, `{}`},
+					{"auth/status", map[string]any{}, status("unknown")},
+					{"authenticate", map[string]any{"methodId": "gateway-anthropic", "_meta": map[string]any{"gateway": map[string]any{"baseUrl": g.url, "headers": g.headers}}}, `{}`},
+					{"auth/status", map[string]any{}, status("authenticated")},
+					{"logout", map[string]any{}, `{"_meta":{"droid-acp":{"notice":"The keys that were given to this agent are forgotten`},
+					{"auth/status", map[string]any{}, status("unknown")},
+					{"logout", map[string]any{}, `{"_meta":{"droid-acp":{"notice":"No keys were given to this agent.`},
+					{"providers/set", set, `{}`},
+				} {
+					result, err := c.call(row.method, row.params)
+					got := string(result)
+					if err != nil {
+						got = fmt.Sprint(err.Code)
+					}
+					rows = append(rows, fmt.Sprintf("%s | %.60s", row.method, got))
+					require.Truef(t, strings.HasPrefix(got, row.want), "%s, %s: %s instead of %s\n%s", where, row.method, got, row.want, strings.Join(rows, "\n"))
+				}
+				s := c.openSession(in)
+				s.saysFrom(g.model, "hello")
+				t.Logf("droid %s, declared: %v, %s:\n%s", h.version, declared, where, strings.Join(rows, "\n"))
+				if in.dir == h.dir {
+					c.end(h)
+				}
+			}
 		}
 	})
 }
