@@ -258,6 +258,7 @@ func TestLoadWithoutItsProvider(t *testing.T) {
 		s := c.openSession(h)
 		s.saysFrom(g.model, "first")
 		c.end(h)
+		require.Empty(t, model.Requests(), "nothing of it went to the user's model, not even for a title")
 
 		c = startAgent(t, h).initialize()
 		load := map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}
@@ -359,7 +360,10 @@ func TestSecretsOfAProvider(t *testing.T) {
 		report, _ := h.serverCommand(t, "doctor", "--json")
 		require.NotContains(t, report, "SECRET")
 		c.end(h)
-		require.Empty(t, secretWords.FindAllString(c.transcript()+c.stderr.String(), -1))
+		for _, l := range c.lines {
+			require.Empty(t, secretWords.FindAllString(l.raw, -1))
+		}
+		require.Empty(t, secretWords.FindAllString(c.stderr.String(), -1))
 		files := 0
 		require.NoError(t, filepath.WalkDir(h.dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {

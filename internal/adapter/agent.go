@@ -117,7 +117,9 @@ func New(cfg Config) *Agent {
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
 		a.provider.Await()
 		logins := a.accounts.Logins()
-		command.CustomModels = a.provider.Models() // after the count: a change in between revokes the droid
+		if command.Dir != "" { // else it only copies or names a session, see opening.Opener.LaunchAlone
+			command.CustomModels = a.provider.Models() // after the count: a change in between revokes the droid
+		}
 		client, err := cfg.Start(command)
 		if err == nil {
 			a.droids.Add(client)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/gateway"
 	"droid-acp/internal/testing/fakedroid"
@@ -153,6 +154,16 @@ func TestProviderReplacesDroids(t *testing.T) {
 		require.NotContains(t, e.offeredModels(), "custom:main:")
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Empty(t, e.models()[len(e.models())-1])
+
+		require.Nil(t, e.call("providers/set", setMain).Error)
+		client, _, err := e.agent.opener.LaunchAlone(t.Context(), "/workspace", opening.Open{ID: e.session})
+		require.NoError(t, err)
+		client.Kill()
+		<-client.Exited()
+		require.Contains(t, e.dirs, "", "a droid only copies or names a session")
+		for i, models := range e.models() {
+			require.True(t, models == "" || e.dirs[i] != "", "and gets no keys for that")
+		}
 	})
 }
 
