@@ -57,6 +57,7 @@ type invocation struct {
 	args             []string     // arguments that are not flags
 	unknownVariables []string     // messages about variables that are not read
 	stdin            io.Reader
-	stdout, stderr   io.Writer // stderr makes the texts of others safe
-	mute             func()    // discards further output to stderr
+	stdout, stderr   io.Writer    // stderr makes the texts of others safe
+	mute             func()       // discards further output to stderr
+	recentLog        *recentLines // of the log, once it is made
 }

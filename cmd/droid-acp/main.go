@@ -28,6 +28,7 @@ import (
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc/flight"
 	"droid-acp/internal/remote/keep"
 	"droid-acp/internal/text/visible"
 )
@@ -115,6 +116,7 @@ func (c *invocation) serve(log *zap.Logger) int {
 	if err != nil {
 		dir = os.TempDir() // for the prewarmed process only; sessions name their own
 	}
+	recorder := flight.New(recordedBytes)
 	agent := adapter.New(adapter.Config{
 		Config: opening.Config{
 			Start: func(command droid.Command) (*droid.Client, error) {
@@ -122,7 +124,7 @@ func (c *invocation) serve(log *zap.Logger) int {
 				if err != nil {
 					return nil, err
 				}
-				command.Path = path
+				command.Path, command.Flight = path, recorder
 				client, err := droid.Start(command, log)
 				if err == nil {
 					limit.raise(client.Exited())
@@ -143,6 +145,9 @@ func (c *invocation) serve(log *zap.Logger) int {
 		Files:        adapter.FilesWay(c.values.String(flags.Files)),
 		ClientShows:  c.values.String(flags.ClientShows),
 		Journal:      stateFile("edits"),
+		Reports:      stateFile("reports"),
+		Flight:       recorder,
+		RecentLog:    c.recentLog.lines,
 		Shell:        c.values.Bool(flags.Shell),
 		Version:      version(),
 		Log:          log,
@@ -153,6 +158,9 @@ func (c *invocation) serve(log *zap.Logger) int {
 	}
 	return exitOK
 }
+
+// recordedBytes bounds the messages that are kept for a report.
+const recordedBytes = 1 << 20
 
 // findDroid finds the droid program. The error says what to do, also if droid would not find its home: it would exit without saying why
 // (0.99 to 0.225).

@@ -26,6 +26,7 @@ import (
 	"droid-acp/internal/droid/login"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/jsonrpc/flight"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/visible"
 )
@@ -52,6 +53,12 @@ type Config struct {
 	// Journal is the directory for edits that are on their way to the editor, so that
 	// they are not lost when this program is killed. It need not exist.
 	Journal string
+	// Reports is the directory for reports, which need not exist; "" for none.
+	Reports string
+	// Flight records the messages of the editor, and those of droid that Start has it record; nil for none.
+	Flight *flight.Recorder
+	// RecentLog returns the last lines of the log; nil if they are not kept.
+	RecentLog func() []string
 	// Shell lets the user run shell commands with !COMMAND and /shell.
 	Shell bool
 	// Unread is how many bytes may wait for an editor that reads slowly before droid waits, too; 0 is 2 MiB.
@@ -77,6 +84,7 @@ type Deps struct {
 	calls       *files.CallLimiter                    // of the disk, which may hang
 	stays       func(process int, output string) bool // droid.MayStillRun
 	conn        *wire.Conn                            // to the editor
+	flight      *flight.Connection                    // of conn, nil without a recorder
 	ctx         context.Context                       // ends when the editor has disconnected or Serve is to stop
 	log         *zap.Logger
 }
@@ -169,7 +177,8 @@ var errStuck = errors.New("a session did not end in time; its droid was killed")
 func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer a.cancel()
 	defer context.AfterFunc(ctx, a.cancel)()
-	a.conn = wire.New(in, out, a.handle, wire.Options{MaxQueued: a.cfg.Unread}, a.log)
+	a.flight = a.cfg.Flight.Connection("editor")
+	a.conn = wire.New(in, out, a.handle, wire.Options{MaxQueued: a.cfg.Unread, Flight: a.flight}, a.log)
 	a.conn.Run(a.ctx)
 	if err := a.shutDown(); err != nil {
 		return err

@@ -92,12 +92,11 @@ func rewindExtension(ctx context.Context, s *Session, params rewindParams) (resu
 		return result, acperr.InvalidRequest("droid runs commands in the background, which a rewind would end; stop them first")
 	}
 	plan.leaveUnsafe()
-	if _, failure = s.Rewind(ctx, plan); failure != nil {
+	text, failure := s.Rewind(ctx, plan)
+	if failure != nil {
 		return result, plan.failed(ctx, failure)
 	}
-	if lost := plan.next.Lost(); lost != "" {
-		s.update(render.Notice("The thread was rewound." + lost))
-	}
+	s.notifyInOrder(rewoundTo(at+1) + text) // another client of the session shows the messages that are gone
 	return plan.result(), nil
 }
 

@@ -86,6 +86,7 @@ func TestRewindMethod(t *testing.T) {
 		require.Equal(t, *made, done.DroidSessionID)
 		require.Equal(t, first, e.pointOf("one"))
 		require.Empty(t, e.pointOf("two"))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "This thread is back at the point before prompt 2.", "for whoever else shows the session")
 		require.Equal(t, "end_turn", e.run("three"))
 		require.NotEmpty(t, e.pointOf("three"), "in the same thread")
 	})

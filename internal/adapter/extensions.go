@@ -22,6 +22,7 @@ func (a *Agent) extensions() map[string]wire.Handler {
 		"_droid/models":              extension(a, modelsExtension),
 		"_droid/set_auto_compaction": extension(a, autoCompactionExtension),
 		"_droid/export":              extension(a, exportExtension),
+		"_droid/report":              extension(a, reportExtension),
 	}
 }
 

@@ -42,10 +42,15 @@ func TestExtensions(t *testing.T) {
 			"_droid/commands":            `"name":"export"`,
 			"_droid/models":              `"currentModelId":"custom:Fake-0"`,
 			"_droid/export":              `.html"`,
+			"_droid/report":              `.txt"`,
 		}
 		file := dir + "/" + strings.ReplaceAll(t.Name(), "/", "-") + ".html"
 		for name := range documented {
-			answer := e.call(name, fmt.Sprintf(`{"sessionId":%q,"enabled":false,"path":%q,"messageId":%q,"dryRun":true}`, e.session, file, e.pointOf("hello")))
+			path := file
+			if name == "_droid/report" {
+				path = strings.TrimSuffix(file, "html") + "txt"
+			}
+			answer := e.call(name, fmt.Sprintf(`{"sessionId":%q,"enabled":false,"path":%q,"messageId":%q,"dryRun":true}`, e.session, path, e.pointOf("hello")))
 			if name == "_droid/set_auto_compaction" && strings.Contains(t.Name(), string(fakedroid.V099)) { // ignores it
 				require.NotNil(t, answer.Error)
 				require.Contains(t, answer.Error.Message, "did not change automatic compaction")

@@ -35,6 +35,7 @@ var hangTests = map[files.CallName]func(d *disk, stored string){
 	"Locate":               func(d *disk, _ string) { d.prompt("/status") },
 	"Release":              func(d *disk, _ string) { d.prompt("/status") },
 	"WriteFile":            func(d *disk, _ string) { d.prompt("/export") },
+	"WriteReport":          func(d *disk, _ string) { d.prompt("/report a.txt") },
 	"Store.List":           func(d *disk, _ string) { d.request("session/list", `{}`) },
 	"Store.Thread":         loadsStored, "Store.FollowUp": loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.IsOpen": loadsStored, "Store.MarkOpen": loadsStored, "Store.Free": loadsStored, "Store.MarkLoading": loadsStored,
 	"Store.Marked":    func(d *disk, _ string) { d.prompt("hello") },

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"fmt"
 	"runtime/debug"
 
 	"go.uber.org/zap"
@@ -20,6 +21,7 @@ func (s *Session) panicked(p any) {
 		}
 	}()
 	s.logPanic("panic", p)
+	s.reportFault(fmt.Sprintf("droid-acp itself failed: %v\n%s", p, debug.Stack()))
 	s.endDroid(killed, "droid-acp itself failed")
 	s.prompts.LoseChanges(acperr.Panicked(p)) // before a command that makes one ends, and with it what was meant for that
 	s.prompts.FailRunning(acperr.Panicked(p))

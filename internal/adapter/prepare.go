@@ -57,7 +57,7 @@ func (p *userPrompt) prepare(ctx context.Context) *jsonrpc.Error {
 		}
 	}
 	if info != nil && crashed {
-		s.update(render.Thought("droid had ended and was started again; the session continues."))
+		s.update(render.Thought("droid had ended and was started again; the session continues." + s.reportHint()))
 	}
 	if _, err := p.trust(ctx); err != nil || ctx.Err() != nil {
 		return err

@@ -84,6 +84,9 @@ func (s *Session) droidGone() {
 		s.async(func(context.Context) { endLeft(left) })
 	}
 	s.proc.Died(err)
+	if err != nil && err.KilledFor == "" {
+		s.reportFault(droid.LogText(err))
+	}
 	s.prompts.ProcessExited(client.LastAccepted(), acperr.Died{Exit: err})
 	defer func() { s.prompts.OutputRead(acperr.Died{Exit: err}) }() // also after a panic: prompts wait for it
 	s.endWork()

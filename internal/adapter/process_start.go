@@ -147,6 +147,7 @@ func (s *Session) restoreSettings(ctx context.Context, before options.Before) {
 // adopt makes client the session's process. Its events are read from now on.
 func (s *Session) adopt(client *droid.Client) {
 	s.proc.Adopt(client, s.show.ToolIDs())
+	s.recordFlight(client.Flight())
 	s.adoptSubagents()
 	client.Notify(s.loop.wake)
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))

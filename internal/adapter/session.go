@@ -22,6 +22,7 @@ import (
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/jsonrpc/flight"
 	"droid-acp/internal/render"
 	"droid-acp/internal/workspace/trust"
 )
@@ -42,29 +43,31 @@ type Session struct {
 
 	mu *monitor.Monitor // the lock, which guards what follows
 	thread
-	commands   commands.List   // droid's and the user's
-	shellNotes []string        // for droid, with the next prompt
-	proc       process.Process // the droid that works for it
-	options    options.State
-	usage      usage
-	out        *telling.Updates // to the editor
-	prompts    turns.Queue[*userPrompt]
-	load       *reload           // that has no response, nil for none
-	questions  telling.Questions // what the user is asked
-	servers    mcp.Servers       // what it knows of its MCP servers, see mcp.go
-	show       *render.View      // what its editor has been shown
-	fileCalls  fileCalls         // what goes through the editor's files
-	titles     turns.Lock        // see needTitle
-	explains   turns.Lock        // see needExplained
-	loop       loop              // what wakes it by itself
-	ended      bool
-	storeLock  store.Lock // keeps other agents from deleting the session
-	shown      shownProject
-	declined   trust.Declined // of its project: the user is not asked again
-	looks      int            // that are wanted in this turn, see lookInTurn
-	loading    loadingMark    // does so from before droid loads it until it is locked
-	activity   activity
-	subagents  map[string]*subagentSession // those that the client is shown as sessions, by their ids
+	commands    commands.List        // droid's and the user's
+	shellNotes  []string             // for droid, with the next prompt
+	proc        process.Process      // the droid that works for it
+	flights     []*flight.Connection // of the last droids that did, see keptFlights
+	faultReport string               // the path of a report that the user does not know of
+	options     options.State
+	usage       usage
+	out         *telling.Updates // to the editor
+	prompts     turns.Queue[*userPrompt]
+	load        *reload           // that has no response, nil for none
+	questions   telling.Questions // what the user is asked
+	servers     mcp.Servers       // what it knows of its MCP servers, see mcp.go
+	show        *render.View      // what its editor has been shown
+	fileCalls   fileCalls         // what goes through the editor's files
+	titles      turns.Lock        // see needTitle
+	explains    turns.Lock        // see needExplained
+	loop        loop              // what wakes it by itself
+	ended       bool
+	storeLock   store.Lock // keeps other agents from deleting the session
+	shown       shownProject
+	declined    trust.Declined // of its project: the user is not asked again
+	looks       int            // that are wanted in this turn, see lookInTurn
+	loading     loadingMark    // does so from before droid loads it until it is locked
+	activity    activity
+	subagents   map[string]*subagentSession // those that the client is shown as sessions, by their ids
 }
 
 func (d *Deps) makeSession(id, cwd string, servers []stream.MCPServer) *Session {

@@ -34,6 +34,7 @@ func slashCommands() []Command {
 		{"sessions", "List the latest sessions", "", "", sessionsCommand, turns.Here},
 		{"permissions", "Show what is allowed, asked about and blocked for good, take a permission back, or see what lets a command run", "why COMMAND, or forget ENTRY", `(?s)(why|forget)\s.+`, permissionsCommand, turns.Here},
 		{"export", "Write the conversation to one HTML file", "file; \"with-directory\" before it names the session's directory in it", anything, exportCommand, turns.Here},
+		{"report", "Write what a bug report needs to a file, without prompts and texts of files", "file; \"with-texts\" before it adds the conversation", anything, reportCommand, turns.Here},
 		{"trust", "Show what this project brings to run, let it run, or take that back", "yes or no", `(?i)yes|no`, trustCommand, turns.Here},
 		{commandShell, "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", anything, shellCommand, turns.Process},
 	})

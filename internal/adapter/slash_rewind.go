@@ -34,7 +34,12 @@ func rewindCommand(ctx context.Context, s *Session, args string) (string, error)
 		return "", err
 	}
 	text, err := s.Rewind(ctx, plan)
-	return fmt.Sprintf("This thread is back at the point before prompt %d. ", n) + text, err
+	return rewoundTo(n) + text, err
+}
+
+// rewoundTo returns the first sentence for the user after a rewind to before prompt n.
+func rewoundTo(n int) string {
+	return fmt.Sprintf("This thread is back at the point before prompt %d. ", n)
 }
 
 // listRewindPoints returns the list of points for the user.

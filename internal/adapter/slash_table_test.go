@@ -80,6 +80,7 @@ func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
 		"mcp":         {"logn x": "It takes: login, logout, enable", "login": "It takes: login, logout, enable", "x": "It takes: login, logout, enable"},
 		"skills":      {"x": "It takes: enable or disable", "disable": "It takes: enable or disable", "disable none": "list_skills"},
 		"trust":       {"yse": "“yse”. It takes: yes or no", "yes please": "It takes: yes or no"},
+		"report":      {"/": "The report was not written"},
 		"status":      {"all": "“all”. " + takesNothing},
 		"help":        {"rewind": takesNothing},
 		"login":       {"page fails": takesNothing},

@@ -3,6 +3,11 @@ package adapter
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -57,12 +62,12 @@ type Status struct {
 	Runs     *stream.Version // of the process, nil if none runs
 	Unknown  map[string]int  // what droid said and this program has no table of
 	Trusted  string          // whether the project is
-	FilesWay string          // how droid's reads and edits reach the files
+	Files    string          // how droid's reads and edits reach the files
 }
 
-// Status looks what a bug report needs.
-func (s *Session) Status(ctx context.Context) (status Status) {
-	cwd, client := s.cwd, s.proc.Client()
+// Status reports what a bug report needs. It asks droid's program for its version.
+func (s *Session) Status(ctx context.Context) Status {
+	cwd, client, status := s.cwd, s.proc.Client(), Status{}
 	err := s.callBounded(ctx, func(ctx context.Context) (err error) {
 		status.Droid, err = files.CallBounded(ctx, s.deps.calls, "Locate", "droid", func(string) (string, error) { return s.deps.cfg.Locate() })
 		if err != nil {
@@ -81,12 +86,57 @@ func (s *Session) Status(ctx context.Context) (status Status) {
 	if err != nil {
 		status.Droid, status.Release = err.Error(), "of an unknown version"
 	}
+	now := s.statusNow()
+	now.Droid, now.Release, now.Trusted = status.Droid, status.Release, status.Trusted
+	return now
+}
+
+// statusNow is Status without what programs and files have to be asked for.
+func (s *Session) statusNow() Status {
+	status := Status{State: s.State(), Agent: s.deps.cfg.Version, Files: s.filesWay(), Release: "of a version that was not asked for", Droid: "its path is in the log"}
 	if client := s.proc.Client(); client != nil {
 		version := client.Version()
 		status.Runs, status.Unknown = &version, client.UnknownFields()
 	}
-	status.State, status.Agent, status.FilesWay = s.State(), s.deps.cfg.Version, s.filesWay()
 	return status
+}
+
+// Text returns a status as a list in Markdown.
+func (is Status) Text() string {
+	protocol := "no process runs; the next prompt starts one"
+	if version := is.Runs; version != nil {
+		protocol = "protocol " + version.String()
+		if missing := version.Missing(); missing != "" {
+			protocol += "; it " + missing + ". " + stream.Update
+		}
+		if untried := version.Untried(); untried != "" {
+			protocol += "; it " + untried
+		}
+		protocol += strangeText(is.Unknown)
+	}
+	waits := ""
+	if len(is.Waits) > 0 {
+		waits = "- what waits: " + strings.Join(is.Waits, "; ") + "\n"
+	}
+	session := "- session " + is.SessionID
+	if is.DroidSessionID != is.SessionID {
+		session += "\n- droid's session " + is.DroidSessionID
+	}
+	return fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid %s: %s, %s\n%s\n- directory %s%s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n%s",
+		is.Agent, runtime.GOOS, runtime.GOARCH, runtime.Version(), is.Release, is.Droid, protocol, session, is.CWD, is.Trusted, is.Files,
+		is.Model, is.ReasoningEffort, is.Mode.Title(), is.FollowUp, waits)
+}
+
+// strangeText names what droid said and droid-acp has no table of.
+func strangeText(strange map[string]int) string {
+	if len(strange) == 0 {
+		return ""
+	}
+	var all []string
+	for _, what := range slices.Sorted(maps.Keys(strange)) {
+		all = append(all, fmt.Sprintf("%s (%d)", what, strange[what]))
+	}
+	return "\n- droid said what droid-acp does not know: " + strings.Join(all, ", ")
 }
 
 // filesWay says how droid's reads and edits reach the files.
