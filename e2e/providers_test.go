@@ -40,7 +40,7 @@ type gatewayServer struct {
 func newGateway(t *testing.T, word string) *gatewayServer {
 	t.Helper()
 	g := &gatewayServer{model: newModel(t), headers: map[string]string{"Authorization": "Bearer SECRET-bearer-" + word}}
-	for _, name := range strings.Fields("x-api-key api-key x-auth x-tenant x-one x-two x-three") {
+	for _, name := range strings.Fields("x-api-key api-key x-auth x-tenant x-one x-two state") {
 		g.headers[name] = "SECRET-" + strings.ReplaceAll(strings.TrimPrefix(name, "x-"), "-", "") + "-" + word
 	}
 	to, err := url.Parse(strings.TrimSuffix(g.model.URL(), "/v1"))
@@ -346,7 +346,7 @@ func TestSecretsOfAProvider(t *testing.T) {
 			require.Empty(t, secretWords.FindAllString(text, -1), id)
 		}
 
-		for _, command := range []string{"/status", "/export " + filepath.Join(h.dir, "page.html"), "/help", "/model"} {
+		for _, command := range []string{"/status", "/export " + filepath.Join(h.dir, "page.html"), "/report " + filepath.Join(h.dir, "report.txt"), "/report with-texts " + filepath.Join(h.dir, "texts.txt"), "/help", "/model"} {
 			require.Nil(t, s.prompt(command).end(turnLimit).Err, command)
 		}
 		c.mustCall("_droid/state", map[string]any{"sessionId": s.id}, nil)
