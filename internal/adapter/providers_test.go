@@ -360,3 +360,24 @@ func TestGatewayByAuthenticate(t *testing.T) {
 		require.NotContains(t, string(e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{}}`).Result), "gateway")
 	})
 }
+
+// An editor that goes while a gateway is asked does not wait for it.
+func TestProvidersSetEndsWithTheEditor(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := connect(t, playing(says("hi")))
+		e.agent.provider.List = func(_ *gateway.Gateway, ctx context.Context) (gateway.List, error) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(10 * time.Second):
+			}
+			return gateway.List{}, errors.New("no answer")
+		}
+		e.request("providers/set", setMain)
+		e.request("session/new", `{"cwd":"/elsewhere","mcpServers":[]}`)
+		synctest.Wait()
+		began := time.Now()
+		e.close()
+		<-e.served
+		require.Less(t, time.Since(began), 5*time.Second)
+	})
+}

@@ -57,6 +57,8 @@ func TestProvidersDivideAgents(t *testing.T) {
 		two.say(`{"jsonrpc":"2.0","id":"d","method":"providers/disable","params":{"providerId":"other"}}`)
 		b.answer(b.next(), `{}`)
 		two.take()
+		two.load("s0")
+		require.Contains(t, strings.Join(two.take(), ""), "l! The session cannot be opened", "its own provider is still set")
 		four, d := h.client("Zed", everything)
 		four.set(d, "https://b")
 		require.Len(t, h.agents(), 4, "what the second had before is not its agent's any more")
@@ -91,9 +93,13 @@ func TestRefusedProvider(t *testing.T) {
 		b.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32602,"message":"no"}}`, m.ID)
 		require.Equal(t, []string{"s! no"}, two.take())
 		two.opens(b, "s3") // as its agent is without the provider
+		two.load("s1")
+		require.NotContains(t, strings.Join(two.take(), ""), "l!", "it has none")
+		four, d := h.client("Zed", everything)
+		four.set(d, "https://b")
 		three, _ := h.client("Zed", everything)
 		three.opens(a, "s4")
-		require.Len(t, h.agents(), 2)
+		require.Len(t, h.agents(), 3)
 
 		// alone in its agent, it stays there
 		two.setsProvider("https://b")
