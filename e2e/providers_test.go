@@ -280,6 +280,29 @@ func TestLoadWithoutItsProvider(t *testing.T) {
 	})
 }
 
+// TestProviderBeforeTheUsersModels: the user's default, also that of spec mode, and a name that the user's model shares with the gateway's
+// do not take a session elsewhere, and the user's model keeps its ID.
+func TestProviderBeforeTheUsersModels(t *testing.T) {
+	provided(t, func(t *testing.T, model *modelserver.Server, h home) {
+		g := newGateway(t, "own")
+		name := "gw-1 (" + strings.TrimPrefix(g.url, "http://") + ")"
+		h.addSettings(t, map[string]any{
+			"customModels":           []any{map[string]any{"model": "users", "displayName": name, "baseUrl": model.URL(), "apiKey": "none", "provider": "generic-chat-completion-api"}},
+			"sessionDefaultSettings": map[string]any{"model": "custom:" + strings.ReplaceAll(name, " ", "-") + "-0", "specModeModel": "custom:" + strings.ReplaceAll(name, " ", "-") + "-0"},
+		})
+		c := startAgent(t, h).initialize()
+		c.openSession(h).saysFrom(model, "users")
+		c.setProvider(g, "openai")
+		s := c.openSession(h)
+		s.saysFrom(g.model, "first")
+		c.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "spec"}, nil)
+		s.saysFrom(g.model, "plan")
+		require.Nil(t, s.setsModel("custom:"+strings.ReplaceAll(name, " ", "-")+"-0"))
+		c.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "normal"}, nil)
+		s.saysFrom(model, "users again")
+	})
+}
+
 // TestProviderStays: the models stay though the file has their keys only while droid reads it.
 func TestProviderStays(t *testing.T) {
 	provided(t, func(t *testing.T, model *modelserver.Server, h home) {
