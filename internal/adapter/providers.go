@@ -15,7 +15,7 @@ import (
 
 // listProviders answers with the one provider that a client can set.
 func (a *Agent) listProviders(*wire.Call) (any, *jsonrpc.Error) {
-	return protocol.ProvidersResult{Providers: []protocol.ProviderInfo{a.provider.Info()}}, nil
+	return protocol.ProvidersResult{Providers: []protocol.ProviderInfo{a.Provider.Info()}}, nil
 }
 
 // setProvider sets the gateway whose models droids get in addition to the user's own. It answers when the gateway has listed them. Droids
@@ -40,7 +40,7 @@ func (a *Agent) useGateway(c *wire.Call, p protocol.SetProviderParams) (any, *js
 	if err := droid.ModelsTakeSettings(os.Environ()); err != nil {
 		return nil, acperr.Internal("provider_refused", "The provider was not set: "+err.Error()+" Start the agent without that variable, and write its settings into ~/.factory/settings.json.")
 	}
-	change := a.provider.Begin()
+	change := a.Provider.Begin()
 	defer change.End()
 	c.Async()
 	changed, notice, err := change.Set(c.Context, g)
@@ -50,9 +50,9 @@ func (a *Agent) useGateway(c *wire.Call, p protocol.SetProviderParams) (any, *js
 	if err != nil {
 		return nil, acperr.Internal("provider_refused", "The provider was not set: "+err.Error()+".")
 	}
-	a.log.Info("the client has set a provider", zap.String("host", g.Host()), zap.String("apiType", g.APIType), zap.Bool("changed", changed))
+	a.Log.Info("the client has set a provider", zap.String("host", g.Host()), zap.String("apiType", g.APIType), zap.Bool("changed", changed))
 	if changed {
-		a.accounts.Revoke()
+		a.Accounts.Revoke()
 	}
 	change.End()
 	if changed {
@@ -93,7 +93,7 @@ func (a *Agent) disableProvider(c *wire.Call) (any, *jsonrpc.Error) {
 
 // dropGateway forgets the gateway and its keys. It reports whether there was one.
 func (a *Agent) dropGateway(c *wire.Call) (was bool, _ *jsonrpc.Error) {
-	change := a.provider.Begin()
+	change := a.Provider.Begin()
 	defer change.End()
 	c.Async()
 	was, changed, err := change.Disable(c.Context)
@@ -101,10 +101,10 @@ func (a *Agent) dropGateway(c *wire.Call) (was bool, _ *jsonrpc.Error) {
 		return false, acperr.Cancelled()
 	}
 	if was {
-		a.log.Info("the provider of the client is no longer set")
+		a.Log.Info("the provider of the client is no longer set")
 	}
 	if changed {
-		a.accounts.Revoke()
+		a.Accounts.Revoke()
 		change.End()
 		a.replaceDroids()
 	}
@@ -113,58 +113,11 @@ func (a *Agent) dropGateway(c *wire.Call) (was bool, _ *jsonrpc.Error) {
 
 // replaceDroids ends droids that have another provider than a new one would get: idle ones now, others after their turns.
 func (a *Agent) replaceDroids() {
-	a.opener.ForgetPreview()
-	for _, s := range a.sessions.List() {
-		s.mu.Post(s.providerChanged)
+	a.Launcher.ForgetPreview()
+	for _, s := range a.Sessions.List() {
+		s.ProviderChanged()
 	}
-	a.opener.Spare.Renew()
-}
-
-// providerChanged shows the models of the provider of now, and ends the session's droid if it is idle.
-func (s *Session) providerChanged() {
-	if s.ended {
-		return
-	}
-	if !s.proc.Unmade() {
-		s.options.Offered(s.deps.provider.Offered(s.options.Models()))
-		s.updateState()
-	}
-	s.renewIdle()
-	s.notifyMissingModel()
-}
-
-// notifyMissingModel tells that the session's model is one of a provider that is not there.
-func (s *Session) notifyMissingModel() {
-	if text := s.missingModel(); text != "" {
-		s.notifyInOrder(text)
-	}
-}
-
-// notifyProvider tells a client that opens a session what its provider lacks.
-func (s *Session) notifyProvider() {
-	s.out.AddNotices(s.deps.provider.Notices()...)
-	s.notifyMissingModel()
-}
-
-// replaceRevoked has the session's droid end, once its turn has ended, if it must not get another prompt.
-func (s *Session) replaceRevoked() {
-	if client := s.proc.Client(); client != nil && s.deps.accounts.Revoked(client) {
-		s.mu.Post(s.renewIdle)
-	}
-}
-
-// missingModel returns what to tell if the session's model is one of a provider that is not there, "" if it is not.
-func (s *Session) missingModel() string {
-	return s.deps.provider.Missing(s.options.ModelInUse(), s.options.Models())
-}
-
-// checkModel refuses a prompt if the model is one of a provider that is not there. droid would fail with "Custom model configuration is
-// unavailable" (0.215, 0.225), or ask for a login (0.99).
-func (p *userPrompt) checkModel() *jsonrpc.Error {
-	if text := p.s.missingModel(); text != "" {
-		return acperr.Internal("model_unavailable", "The prompt was not sent. "+text)
-	}
-	return nil
+	a.Launcher.Spare.Renew()
 }
 
 // logoutText is what the user is told of a logout.
@@ -187,7 +140,7 @@ func (a *Agent) logout(c *wire.Call) (any, *jsonrpc.Error) {
 // authStatus answers with what is known of logins. droid cannot be asked, so before a turn has shown it, it is not known.
 func (a *Agent) authStatus(*wire.Call) (any, *jsonrpc.Error) {
 	result := protocol.AuthStatusResult{State: protocol.UnknownAuth}
-	switch status := a.accounts.Status(); status.Kind {
+	switch status := a.Accounts.Status(); status.Kind {
 	case "":
 	case "none":
 		result.State = protocol.Unauthenticated
@@ -195,7 +148,7 @@ func (a *Agent) authStatus(*wire.Call) (any, *jsonrpc.Error) {
 		result.State = protocol.Authenticated
 		result.Accounts = append(result.Accounts, protocol.AuthAccount{Label: status.Label, Active: true})
 	}
-	if account, keys, ok := a.provider.Account(); ok { // sessions start with its models
+	if account, keys, ok := a.Provider.Account(); ok { // sessions start with its models
 		result.Accounts = append(result.Accounts, account)
 		if result.State != protocol.Authenticated && !keys {
 			result.State = protocol.NotRequired
