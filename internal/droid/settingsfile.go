@@ -121,6 +121,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 			maps.DeleteFunc(wants, func(key, value string) bool { return value == user.Models[key] })
 			c.projectModels.Store(&wants)
 		}
+		addModels(settings, c.models, Home(c.env), r.Project)
 		if r.Without == nil && r.Project == nil {
 			return nil
 		}

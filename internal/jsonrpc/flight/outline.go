@@ -31,6 +31,7 @@ func outline(seed maphash.Seed, line []byte) string {
 	line = bytes.TrimSpace(line)
 	var b strings.Builder
 	member := "" // whose value comes next
+	headers := 0 // how many objects are open since one of headers began, whose members have any name
 	for i := 0; i < len(line); {
 		if b.Len() > maxOutline || i > maxScanned {
 			fmt.Fprintf(&b, "… %d B more", len(line)-i)
@@ -48,10 +49,19 @@ func outline(seed maphash.Seed, line []byte) string {
 				member = string(text[:min(len(text), 64)])
 				b.WriteString(name(seed, text))
 			} else {
+				if headers > 0 {
+					member = ""
+				}
 				b.WriteString(value(seed, member, text))
 			}
 			i = end
 		case bytes.IndexByte([]byte("{}[]:, \t"), c) >= 0:
+			switch {
+			case c == '{' && (headers > 0 || member == "headers"):
+				headers++
+			case c == '}' && headers > 0:
+				headers--
+			}
 			if c != ':' && c != ' ' && c != '\t' {
 				member = ""
 			}
