@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"droid-acp/internal/adapter/acperr"
@@ -28,8 +29,10 @@ const previewTime = 5 * time.Minute
 
 // previews has the preview that was made last. An editor works in one project mostly.
 type previews struct {
-	turn chan struct{} // has a token while somebody makes or reads one
-	last struct {
+	turn      chan struct{} // has a token while somebody makes or reads one
+	forgotten atomic.Int64  // how often ForgetPreview was called
+	last      struct {
+		forgotten int64
 		Preview
 		command droid.Command
 		state   droid.DirState
@@ -58,17 +61,20 @@ func (l *Launcher) Preview(ctx context.Context, cwd string) (p Preview, err erro
 	if err != nil {
 		return p, err
 	}
-	last := &l.previews.last
-	same := last.command.Dir == cwd && projectconfig.Same(last.command.Without, command.Without) && projectconfig.Same(last.command.Project, command.Project)
+	last, forgotten := &l.previews.last, l.previews.forgotten.Load()
+	same := last.forgotten == forgotten && last.command.Dir == cwd && projectconfig.Same(last.command.Without, command.Without) && projectconfig.Same(last.command.Project, command.Project)
 	if same && last.state.Same(state) && time.Now().Before(last.until) {
 		return last.with(loggedOut), nil
 	}
 	if p, err = l.preview(ctx, command); err != nil {
 		return p, err
 	}
-	last.Preview, last.command, last.state, last.until = p, command, state, time.Now().Add(previewTime)
+	last.forgotten, last.Preview, last.command, last.state, last.until = forgotten, p, command, state, time.Now().Add(previewTime)
 	return p.with(loggedOut), nil
 }
+
+// ForgetPreview is called when a droid that starts would offer other models.
+func (l *Launcher) ForgetPreview() { l.previews.forgotten.Add(1) }
 
 // preview has a process open a session, and ends it.
 func (l *Launcher) preview(ctx context.Context, command droid.Command) (p Preview, err error) {

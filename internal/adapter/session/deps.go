@@ -15,6 +15,7 @@ import (
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/launch"
+	"droid-acp/internal/adapter/providers"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/jsonrpc/flight"
@@ -59,6 +60,7 @@ type Deps struct {
 	Launcher    *launch.Launcher                        // opens sessions in droids
 	Threads     *store.Threads
 	Accounts    *accounts.Accounts
+	Provider    *providers.Provider                   // that the client has set
 	Texts       *FileReader                           // reads files that are shown
 	EditorFiles *editorfs.Files                       // as the editor has them, nil where files are on the disk; set before any session
 	LeftEdits   *editorfs.Files                       // has what an earlier agent left and could not complete, nil where that is not known; set before any session

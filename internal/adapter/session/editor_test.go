@@ -57,6 +57,8 @@ type editor struct {
 	added   []string // what each adds to its system prompt
 	dirs    []string // where each was started
 
+	customModels [][]droid.CustomModel // that each got
+
 	real chan struct{} // has a token when a line came; set where real time passes, outside a bubble
 }
 
@@ -136,6 +138,7 @@ func openAt(t *testing.T, dir string, start starter, log *zap.Logger, configure 
 					e.starts++
 					e.added = append(e.added, c.SystemPrompt)
 					e.dirs = append(e.dirs, c.Dir)
+					e.customModels = append(e.customModels, c.CustomModels)
 					n := e.starts
 					e.mu.Unlock()
 					return start(n)

@@ -119,6 +119,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 func (s *Session) answerOpening(c *wire.Call, result protocol.SessionResult) {
 	s.register()
 	s.notifyExcluded()
+	s.notifyProvider()
 	s.markReplayEnd(c)
 	s.deps.Respond(c, result, nil)
 	s.out.Release()
