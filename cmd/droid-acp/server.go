@@ -339,6 +339,8 @@ func (s *server) close() {
 func thisAgent() relay.Agent {
 	return relay.Agent{
 		Name: "droid-acp", HistoryOwner: "droid", Activity: true, Client: protocol.ParseCapabilities,
-		PathFields: map[string]string{"_droid/state.result": "cwd", "_droid/export": "path", "_droid/export.result": "path"},
+		ReadMethods:     []string{"_droid/state", "_droid/stats", "_droid/messages", "_droid/last_assistant_text", "_droid/rewind_points", "_droid/commands", "_droid/models"},
+		CommandPrefixes: "!",
+		PathFields:      map[string]string{"_droid/state.result": "cwd", "_droid/export": "path", "_droid/export.result": "path"},
 	}
 }

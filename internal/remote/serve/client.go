@@ -22,6 +22,7 @@ type Client struct {
 	server  *Server
 	out     Outlet
 	options ClientOptions
+	role    Role
 	agentKind
 	name        string
 	declared    json.RawMessage   // the params of initialize, as an agent gets them; nil until then
@@ -51,6 +52,7 @@ func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 	defer s.mu.Unlock()
 	c.program = program
 	if refusal != nil {
+		c.logRefusal(refusal.Message)
 		c.refuse(nil, refusal)
 		return nil
 	}
@@ -95,6 +97,7 @@ func (c *Client) receive(line []byte, h jsonrpc.Head) {
 		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid request", "the first request is initialize; an agent that was started again has no session open"))
 	case h.Method == cancelRequest:
 		c.cancel(line, h)
+	case c.forbidden(line, h):
 	default:
 		c.route(line, h)
 	}
@@ -197,6 +200,9 @@ func (c *Client) attach(params []byte) {
 		return
 	}
 	c.attachParams = h
+	if h.WatchOnly {
+		c.role = Watch
+	}
 }
 
 // initialize records what the client declares.
@@ -283,9 +289,10 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 	leaves := h.Method == "session/close"
 	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && h.Method != "session/list" && h.Method != "initialize")
 	switch {
-	case c.attachParams.WatchOnly && !reopens && !leaves && h.Method != "session/list":
-		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not done", "this client only watches"))
-	case needsAgent && (c.attachParams.Joins || c.attachParams.WatchOnly):
+	case needsAgent && c.joinsOnly():
+		if !c.has(Full) {
+			c.logRefusal("it only joins sessions that are open here", zap.String("method", h.Method), zap.String("session", id))
+		}
 		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
 	case needsAgent && open != nil && open.worksForOthers(c): // a fork: the agent that has the session does not copy one that works
 		c.forward(c.sessionAgent(open.agent), line, h, nil)
@@ -304,7 +311,7 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 	case open.subscriber(c) == nil && h.Method != "session/set_title": // which an agent refuses for a session that it does not have open
 		c.forwardQuery(line, h)
 	case h.Method == "session/prompt" && h.ID != nil && open.deferPrompt(c, line):
-	case leaves && len(open.subscribers) > 1 && h.ID != nil:
+	case leaves && (len(open.subscribers) > 1 || !c.has(Full)) && h.ID != nil:
 		open.unsubscribe(c)
 		c.put(jsonrpc.EncodeResult(h.ID, struct{}{}))
 	default:
@@ -363,7 +370,7 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 		open.later = append(open.later, c.deferred(line))
 	case refusal != nil:
 		c.refuse(h.ID, refusal)
-	case c.attachParams.WatchOnly, c.attachParams.Joins:
+	case c.joinsOnly():
 		open.join(c, line, h, "")
 	case open.working && (moves || lacks != nil && !alone):
 		c.refuse(h.ID, open.reopenError(wants, moves, lacks))

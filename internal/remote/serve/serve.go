@@ -44,6 +44,10 @@ type ClientOptions struct {
 	Local bool
 	// From is its origin, for Status: "socket", "127.0.0.1:51234".
 	From string
+	// Role is what it may do; a local client may do everything.
+	Role Role
+	// Token is the name of the token that it presented, and Connection the ID of its connection, for the log.
+	Token, Connection string
 }
 
 // AttachParams are the params of the notification AttachMethod, which a local client sends first.
@@ -216,8 +220,11 @@ func (s *Server) removeJournal(j *journal) { s.work.Go(j.remove) }
 // Join adds a client for a new connection.
 func (s *Server) Join(out Outlet, o ClientOptions) *Client {
 	c := &Client{
-		server: s, out: out, options: o,
+		server: s, out: out, options: o, role: o.Role,
 		agentKind: agentKind{attachParams: AttachParams{Program: s.Program, Args: s.Args, Env: s.env}},
+	}
+	if o.Local {
+		c.role = Full
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
