@@ -310,7 +310,7 @@ func (k keptHome) serve(args ...string) serving {
 func (s serving) address(t *testing.T) string {
 	t.Helper()
 	for s.stderr.Scan() {
-		if m := regexp.MustCompile(`^droid-acp serve: clients can connect to wss?://([^/]+)/acp with the token in /.+`).FindStringSubmatch(s.stderr.Text()); m != nil {
+		if m := regexp.MustCompile(`^droid-acp serve: clients can connect to wss?://([^/]+)/acp with a token in /.+`).FindStringSubmatch(s.stderr.Text()); m != nil {
 			return m[1]
 		}
 	}
@@ -368,15 +368,15 @@ func newPair(t *testing.T, name string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{cert}, PrivateKey: key}
 }
 
-// SIGHUP makes the server read the token and the certificate again, and ends neither the server nor a connection. If they are invalid, the
-// old ones are kept.
+// SIGHUP makes the server read the tokens and the certificate again, and ends the connections of tokens that are gone. If they are invalid,
+// the old ones are kept.
 func TestHangupReloads(t *testing.T) {
 	t.Parallel()
 	k := byHand(t)
 	certFile, keyFile, token := filepath.Join(k.dir, "cert"), filepath.Join(k.dir, "key"), filepath.Join(k.dir, "token")
 	writePair(t, newPair(t, "one"), certFile, keyFile)
-	first, second := strings.Repeat("1", 64), strings.Repeat("2", 64)
-	require.NoError(t, os.WriteFile(token, []byte(first), 0o600))
+	first, second, stays := strings.Repeat("1", 64), strings.Repeat("2", 64), strings.Repeat("3", 64)
+	require.NoError(t, os.WriteFile(token, []byte("one full "+first+"\nother full "+stays), 0o600))
 	s := k.serve("--listen", "127.0.0.1:0", "--tls-cert", certFile, "--tls-key", keyFile, "--token-file", token)
 	address := s.address(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -394,7 +394,9 @@ func TestHangupReloads(t *testing.T) {
 	way := func(ctx context.Context) (net.Conn, error) {
 		return (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(ctx, "tcp", address)
 	}
-	conn, err := transport.Dial(ctx, way, "ws://"+address+transport.Path, first)
+	revoked, err := transport.Dial(ctx, way, "ws://"+address+transport.Path, first)
+	require.NoError(t, err)
+	conn, err := transport.Dial(ctx, way, "ws://"+address+transport.Path, stays)
 	require.NoError(t, err)
 	hangsUp := func(says string) {
 		t.Helper()
@@ -407,14 +409,19 @@ func TestHangupReloads(t *testing.T) {
 		require.Fail(t, "the server has ended")
 	}
 	writePair(t, newPair(t, "two"), certFile, keyFile)
-	require.NoError(t, os.WriteFile(token, []byte(second), 0o600))
-	hangsUp("reloaded token and certificate")
+	require.NoError(t, os.WriteFile(token, []byte("one full "+second+"\nother full "+stays), 0o600))
+	hangsUp("reloaded tokens and certificate")
 	of, status := got(second)
 	require.Equal(t, "two", of)
 	require.Equal(t, http.StatusUpgradeRequired, status)
 	_, status = got(first)
 	require.Equal(t, http.StatusUnauthorized, status)
+	_, err = revoked.Read(ctx)
+	require.ErrorContains(t, err, "the token was revoked or changed")
 
+	require.NoError(t, os.Chmod(keyFile, 0o644))
+	hangsUp("the key of the certificate in " + keyFile + " is not secret")
+	require.NoError(t, os.Chmod(keyFile, 0o600))
 	writePair(t, newPair(t, "three"), certFile, keyFile)
 	require.NoError(t, os.WriteFile(token, []byte("short"), 0o600))
 	hangsUp("has no token: ")

@@ -38,15 +38,15 @@ func serverCommand() subcommand {
 		Command: &cobra.Command{
 			Use: serverName, Args: cobra.NoArgs, Short: "Keep agents while editors come and go (what --keep starts)",
 			Long: "It listens on a Unix socket that only you can open, and runs agents for those who open sessions. What runs goes on when a client leaves, and the next one can join it. " +
-				"With --listen clients over the network can come, too, by ACP's remote transport at /acp, a WebSocket; they must know the token. The flags of an agent are for theirs. " +
-				"SIGHUP has the token and the certificate read again, for those who connect then, and ends nothing.\n\n" +
+				"With --listen clients over the network can come, too, by ACP's remote transport at /acp, a WebSocket; they must know a token. The flags of an agent are for theirs. " +
+				"SIGHUP has tokens and certificate read again. It ends the connections of tokens that are no longer there, and nothing else.\n\n" +
 				"Exit codes: 0 it was ended, or nothing was there for --idle, 1 it could not listen, or another one runs, 2 wrong usage.",
 		},
 		reads: agentNames(),
 		own: []flags.Setting{
 			socketSetting(),
 			{Name: "listen", Kind: flags.Text, Value: "ADDRESS", Unset: "the socket alone", Does: "an address for clients over TCP, such as 127.0.0.1:7777; others than this machine's own need TLS"},
-			{Name: "token-file", Kind: flags.File, Value: "FILE", Does: "the file with the token that these clients must know; it is made where it is missing"},
+			{Name: "token-file", Kind: flags.File, Value: "FILE", Does: "the file with the token that these clients must know, or with lines of NAME ROLE TOKEN; it is made where it is missing"},
 			{Name: "tls-cert", Kind: flags.File, Value: "FILE", Does: "the certificate for --listen, in PEM"},
 			{Name: "tls-key", Kind: flags.File, Value: "FILE", Does: "its key, in PEM"},
 			{Name: "origin", Kind: flags.Texts, Value: "URL", Does: "the origin of a web page that may connect to --listen, such as https://example.org"},
@@ -112,6 +112,9 @@ func (r *remote) readPair() (*tls.Certificate, error) {
 	if r.cert == "" {
 		return nil, nil
 	}
+	if err := keep.CheckSecret(r.key, "the key of the certificate"); err != nil {
+		return nil, err
+	}
 	pair, err := tls.LoadX509KeyPair(r.cert, r.key)
 	if err != nil {
 		return nil, fmt.Errorf("the certificate cannot be used: %w", err)
@@ -119,24 +122,24 @@ func (r *remote) readPair() (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// reload reads the token and the certificate again, for new connections. After an error both are unchanged.
+// reload reads the tokens and the certificate again, and ends the connections of tokens that are gone. After an error both are unchanged.
 func (r *remote) reload(h *transport.Handler) error {
 	pair, err := r.readPair()
 	if err != nil {
 		return err
 	}
-	token, err := keep.LoadToken(r.tokenFile)
+	tokens, err := keep.LoadTokens(r.tokenFile)
 	if err != nil {
 		return err
 	}
 	r.pair.Store(pair)
-	h.SetToken(token)
+	h.SetTokens(tokens)
 	return nil
 }
 
-// listen loads the token and listens on the address.
+// listen loads the tokens and listens on the address.
 func (r *remote) listen() (err error) {
-	if r.options.Token, err = keep.LoadToken(r.tokenFile); err != nil {
+	if r.options.Tokens, err = keep.LoadTokens(r.tokenFile); err != nil {
 		return err
 	}
 	if r.listener, err = net.Listen("tcp", r.address); err != nil {
@@ -179,7 +182,7 @@ func (c *invocation) keep(log *zap.Logger, path string, remote *remote) int {
 	c.leaving.onForce(s.kill)
 	c.leaving.onHangup(func() {
 		if err := s.reload(); err != nil {
-			fmt.Fprintf(c.stderr, "droid-acp serve: %v; token and certificate stay as they were\n", err)
+			fmt.Fprintf(c.stderr, "droid-acp serve: %v; tokens and certificate stay as they were\n", err)
 		}
 	})
 	return s.run(c)
@@ -193,7 +196,7 @@ type server struct {
 	stop      chan struct{} // closed by the command stop
 	ended     chan struct{} // closed when everything that it ran has ended
 	stopping  func()        // closes stop
-	reload    func() error  // reads the token and the certificate again
+	reload    func() error  // reads the tokens and the certificate again
 	log       *zap.Logger
 }
 
@@ -240,7 +243,7 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 		s.reload = func() error {
 			err := remote.reload(far)
 			if err == nil {
-				log.Info("reloaded token and certificate")
+				log.Info("reloaded tokens and certificate")
 			}
 			return err
 		}
@@ -248,7 +251,7 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 		if remote.tls != nil {
 			scheme = "wss"
 		}
-		fmt.Fprintf(c.stderr, "droid-acp serve: clients can connect to %s://%s%s with the token in %s\n", scheme, remote.listener.Addr(), transport.Path, remote.tokenFile)
+		fmt.Fprintf(c.stderr, "droid-acp serve: clients can connect to %s://%s%s with a token in %s\n", scheme, remote.listener.Addr(), transport.Path, remote.tokenFile)
 	}
 	return s, nil
 }

@@ -5,11 +5,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/remote/serve"
 )
+
+// someTokens are those of a server.
+var someTokens = []Token{{"anna", "secret", serve.Full}, {"screen", "other", serve.Watch}}
 
 func TestAdmission(t *testing.T) {
 	s := start(t, func(o *Options) {
-		o.Token = "secret"
+		o.Tokens = someTokens
 		o.Origins = []string{"https://editor.example"}
 		o.Hosts = []string{"127.0.0.1", "[::1]", "droid.example:7000"}
 	})
@@ -21,6 +26,8 @@ func TestAdmission(t *testing.T) {
 		says    string
 	}{
 		{"all well", []string{token}, 426, "WebSocket alone"},
+		{"another token", []string{"Authorization: Bearer other"}, 426, "WebSocket alone"},
+		{"an empty token", []string{"Authorization: Bearer "}, 401, "token"},
 		{"no token", nil, 401, "Authorization: Bearer"},
 		{"wrong token", []string{"Authorization: Bearer secreT"}, 401, "token"},
 		{"token in another way", []string{"Authorization: Basic secret"}, 401, "token"},
@@ -49,7 +56,7 @@ func TestAdmission(t *testing.T) {
 
 // A probe has no token, and learns only that the server runs.
 func TestHealth(t *testing.T) {
-	s := start(t, func(o *Options) { o.Token, o.Hosts = "secret", []string{"127.0.0.1"} })
+	s := start(t, func(o *Options) { o.Tokens, o.Hosts = someTokens, []string{"127.0.0.1"} })
 	s.url = strings.TrimSuffix(s.url, Path) + healthPath
 	got := s.request("GET", "")
 	require.Equal(t, 200, got.status)

@@ -19,6 +19,7 @@ import (
 type socket struct {
 	h      *Handler
 	id     string
+	token  Token // by which it was admitted
 	conn   *websocket.Conn
 	to     Receiver
 	ctx    context.Context
@@ -40,10 +41,10 @@ type socket struct {
 }
 
 // socket upgrades a request, and returns when the connection has ended.
-func (h *Handler) socket(w http.ResponseWriter, r *http.Request) *httpError {
+func (h *Handler) socket(w http.ResponseWriter, r *http.Request, token Token) *httpError {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context())) // net/http cancels it when the handler returns
 	defer cancel()
-	s := &socket{h: h, id: uuid.NewString(), ctx: ctx, cancel: cancel, awake: make(chan struct{}, 1)}
+	s := &socket{h: h, id: uuid.NewString(), token: token, ctx: ctx, cancel: cancel, awake: make(chan struct{}, 1)}
 	if f := h.enter(s); f != nil {
 		return f
 	}
@@ -67,7 +68,7 @@ func (h *Handler) socket(w http.ResponseWriter, r *http.Request) *httpError {
 func (s *socket) serve(r *http.Request) {
 	log := s.h.o.Log.With(zap.String("connection", s.id))
 	log.Debug("WebSocket connected", zap.String("from", r.RemoteAddr))
-	s.to = s.h.o.Join(s, s.h.clientOptions(r))
+	s.to = s.h.o.Join(s, s.clientOptions(r))
 	var work sync.WaitGroup
 	work.Go(s.write)
 	if !s.h.o.Local { // the system reports the end of a local process
@@ -112,7 +113,7 @@ func (s *socket) read() error {
 			s.stop(websocket.StatusTryAgainLater, err.Error())
 			<-s.ctx.Done() // when the reason was sent
 		}
-		if err == nil {
+		if err == nil && !s.isLate() { // otherwise the client, whose token may be revoked, gets no answer
 			full = s.to.Receive(text)
 		}
 		release()

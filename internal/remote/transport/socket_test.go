@@ -78,7 +78,7 @@ func TestWebSocket(t *testing.T) {
 
 func TestWebSocketAdmission(t *testing.T) {
 	s := start(t, func(o *Options) {
-		o.Token, o.Origins, o.Hosts = "secret", []string{"https://editor.example"}, []string{"127.0.0.1"}
+		o.Tokens, o.Origins, o.Hosts = someTokens, []string{"https://editor.example"}, []string{"127.0.0.1"}
 	})
 	page := []string{"acp", "bearer.secret"}
 	_, c, _ := s.opened(page, "Origin: https://editor.example")
@@ -148,7 +148,7 @@ func TestWebSocketSlowReader(t *testing.T) {
 }
 
 func TestDial(t *testing.T) {
-	s := start(t, func(o *Options) { o.Token, o.Local = "secret", true })
+	s := start(t, func(o *Options) { o.Tokens, o.Local = someTokens, true })
 	_, err := Dial(context.Background(), s.dial, "ws://localhost/acp", "wrong")
 	require.ErrorContains(t, err, "401 Unauthorized: The token is missing or wrong")
 	refused := func(context.Context) (net.Conn, error) { return nil, context.DeadlineExceeded }
@@ -158,7 +158,9 @@ func TestDial(t *testing.T) {
 	c, err := Dial(context.Background(), s.dial, "ws://localhost/acp", "secret")
 	require.NoError(t, err)
 	a := wait(t, s.joined)
-	require.Equal(t, serve.ClientOptions{Local: true, From: "socket"}, a.options)
+	require.NotEmpty(t, a.options.Connection)
+	a.options.Connection = ""
+	require.Equal(t, serve.ClientOptions{Local: true, From: "socket", Role: serve.Full, Token: "anna"}, a.options)
 	require.NoError(t, c.Write(context.Background(), []byte(initialize)))
 	answer, err := c.Read(context.Background())
 	require.NoError(t, err)

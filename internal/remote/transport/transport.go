@@ -16,9 +16,9 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/coder/websocket"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/remote/serve"
@@ -54,11 +54,18 @@ type Receiver interface {
 	Disconnected()
 }
 
+// Token is a secret by which a client is admitted.
+type Token struct {
+	Name   string // for the log
+	Secret string
+	Role   serve.Role // of its clients
+}
+
 // Options configure a handler.
 type Options struct {
 	Join       func(out serve.Outlet, o serve.ClientOptions) Receiver
 	Local      bool     // it listens on a socket that only this user can open
-	Token      string   // required from each client, until SetToken; "" for none
+	Tokens     []Token  // each client must present one of them, until SetTokens; nil for none
 	Origins    []string // of pages whose scripts may connect, such as "https://example.org"
 	Hosts      []string // accepted Host headers, with or without a port; nil for any
 	MaxMessage int64    // maximum size of a client's message, in bytes; 0 means 256 MiB if Local, otherwise 64 MiB
@@ -70,12 +77,12 @@ type Options struct {
 // Handler serves the endpoint. Make it with New and end it with Close.
 type Handler struct {
 	o      Options
-	token  atomic.Pointer[string]
 	bodies budget
 	work   sync.WaitGroup // connections
 
 	mu     sync.Mutex
 	closed bool
+	tokens []Token
 	all    map[*socket]struct{}
 }
 
@@ -91,12 +98,25 @@ func New(o Options) *Handler {
 	o.Log = cmp.Or(o.Log, zap.NewNop())
 	h := &Handler{o: o, all: make(map[*socket]struct{})}
 	h.bodies.left.Store(4 * o.MaxMessage)
-	h.SetToken(o.Token)
+	h.tokens = o.Tokens
 	return h
 }
 
-// SetToken sets the token that each new client must know; "" for none.
-func (h *Handler) SetToken(token string) { h.token.Store(&token) }
+// SetTokens replaces the tokens. Connections by tokens that are not among them, with the same name and role, end.
+func (h *Handler) SetTokens(tokens []Token) {
+	h.mu.Lock()
+	h.tokens = tokens
+	var revoked []*socket
+	for s := range h.all {
+		if !slices.Contains(tokens, s.token) {
+			revoked = append(revoked, s)
+		}
+	}
+	h.mu.Unlock()
+	for _, s := range revoked {
+		s.stop(websocket.StatusPolicyViolation, "the token was revoked or changed")
+	}
+}
 
 // ServeHTTP answers one request. For a WebSocket it returns when the client leaves, the receiver ends the connection, or Close does.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -104,18 +124,19 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "ok\n") // a client that does not read it has gone
 		return
 	}
-	if f := h.admit(r); f != nil {
+	token, f := h.admit(r)
+	if f != nil {
 		f.write(w)
 		return
 	}
 	w.Header().Set(versionHeader, h.o.Version)
-	if f := h.route(w, r); f != nil {
+	if f := h.route(w, r, token); f != nil {
 		f.write(w)
 	}
 }
 
 // route handles an admitted request, or returns the error to answer with.
-func (h *Handler) route(w http.ResponseWriter, r *http.Request) *httpError {
+func (h *Handler) route(w http.ResponseWriter, r *http.Request, token Token) *httpError {
 	switch {
 	case r.URL.Path != Path:
 		return fail(http.StatusNotFound, "There is nothing here; ACP is at "+Path+".")
@@ -124,7 +145,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request) *httpError {
 		w.Header().Set("Upgrade", "websocket")
 		return fail(http.StatusUpgradeRequired, "This server speaks ACP by WebSocket alone, not by Streamable HTTP: connect with a ws:// or wss:// URL.")
 	}
-	return h.socket(w, r)
+	return h.socket(w, r, token)
 }
 
 // enter adds a connection, unless there are too many or the handler is closed. The caller must call leave.
@@ -134,6 +155,8 @@ func (h *Handler) enter(s *socket) *httpError {
 	switch {
 	case h.closed:
 		return fail(http.StatusServiceUnavailable, "The server ends; connect again later.")
+	case h.tokens != nil && !slices.Contains(h.tokens, s.token): // SetTokens has revoked it since
+		return fail(http.StatusUnauthorized, wrongToken)
 	case len(h.all) >= maxConnections:
 		return fail(http.StatusServiceUnavailable, "The server has too many connections; close some first.")
 	}
@@ -171,11 +194,12 @@ func (h *Handler) end() []*socket {
 }
 
 // clientOptions returns what the receiver gets to know of the client that sent the request.
-func (h *Handler) clientOptions(r *http.Request) serve.ClientOptions {
-	if h.o.Local {
-		return serve.ClientOptions{Local: true, From: "socket"}
+func (s *socket) clientOptions(r *http.Request) serve.ClientOptions {
+	o := serve.ClientOptions{From: r.RemoteAddr, Role: s.token.Role, Token: s.token.Name, Connection: s.id}
+	if o.Local = s.h.o.Local; o.Local {
+		o.From = "socket"
 	}
-	return serve.ClientOptions{From: r.RemoteAddr}
+	return o
 }
 
 // Server makes an HTTP server for a handler. It speaks HTTP/1.1 alone, with which a WebSocket begins, and works without TLS, for a loopback
