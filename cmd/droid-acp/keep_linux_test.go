@@ -647,3 +647,60 @@ func TestDoctorLooksAtTheServer(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return strings.HasPrefix(checkServer(t.Context()).Found, "It runs (process ") }, patience, time.Millisecond)
 }
+
+// With --log-json each line of stderr is JSON, and each connection, session and refusal has one line. None has a token in it.
+func TestServeLogsJSON(t *testing.T) {
+	t.Parallel()
+	k := byHand(t)
+	file, secret := filepath.Join(k.dir, "tokens"), strings.Repeat("5", 40)
+	require.NoError(t, os.WriteFile(file, []byte("screen watch "+secret+"\n"), 0o600))
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self, "serve", "--log-json", "--listen", "127.0.0.1:0", "--token-file", file)
+	cmd.Env = k.env
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	defer func() { _ = cmd.Process.Kill() }()
+	lines := bufio.NewScanner(stderr)
+	var logged []map[string]any
+	await := func(message string) map[string]any {
+		t.Helper()
+		for lines.Scan() {
+			var line map[string]any
+			require.NoError(t, json.Unmarshal(lines.Bytes(), &line), lines.Text())
+			require.NotContains(t, lines.Text(), secret)
+			logged = append(logged, line)
+			if text, _ := line["msg"].(string); strings.HasPrefix(text, message) {
+				return line
+			}
+		}
+		require.Fail(t, "not logged: "+message)
+		return nil
+	}
+	address := regexp.MustCompile(`ws://([^/]+)/`).FindStringSubmatch(await("clients can connect to")["msg"].(string))[1]
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	way := func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", address) }
+	_, err = transport.Dial(ctx, way, "ws://"+address+transport.Path, secret+"x")
+	require.ErrorContains(t, err, "401")
+	require.Equal(t, "The token is missing or wrong", await("refused a connection")["reason"])
+	conn, err := transport.Dial(ctx, way, "ws://"+address+transport.Path, secret)
+	require.NoError(t, err)
+	require.NoError(t, conn.Write(ctx, []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)))
+	require.NoError(t, conn.Write(ctx, []byte(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}`)))
+	refused := await("refused a message")
+	require.Equal(t, [3]any{"screen", "session/new", "the token of this client has the role watch, which does not allow session/new"}, [3]any{refused["token"], refused["method"], refused["reason"]})
+	require.NoError(t, conn.Close())
+	require.Equal(t, refused["connection"], await("a client disconnected")["connection"])
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	for lines.Scan() {
+		require.True(t, json.Valid(lines.Bytes()), lines.Text())
+	}
+	require.NoError(t, cmd.Wait())
+	counts := map[any]int{}
+	for _, line := range logged {
+		counts[line["msg"]]++
+	}
+	require.Equal(t, [4]int{1, 1, 1, 1}, [4]int{counts["a client connected"], counts["refused a connection"], counts["refused a message"], counts["a client disconnected"]}, counts)
+}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/cli/flags"
@@ -28,6 +31,9 @@ import (
 
 // serverName is the name of the command that keeps agents.
 const serverName = "serve"
+
+// logJSON is the flag that makes stderr a log of JSON lines.
+const logJSON = "log-json"
 
 // serverEndTime is how long the agents of an ending server may take to end gracefully.
 const serverEndTime = 25 * time.Second
@@ -50,6 +56,7 @@ func serverCommand() subcommand {
 			{Name: "tls-cert", Kind: flags.File, Value: "FILE", Does: "the certificate for --listen, in PEM"},
 			{Name: "tls-key", Kind: flags.File, Value: "FILE", Does: "its key, in PEM"},
 			{Name: "origin", Kind: flags.Texts, Value: "URL", Does: "the origin of a web page that may connect to --listen, such as https://example.org"},
+			{Name: logJSON, Kind: flags.Switch, Does: "write the log to stderr as JSON lines, with who connects and what they open"},
 			{Name: "answer-for", Kind: flags.Duration, Value: "TIME", Default: "1h", Form: "a time such as 10m or 1h", Does: "how long a question waits while nobody is there who may answer it; then it is refused"},
 			{Name: "keep-idle", Kind: flags.Duration, Value: "TIME", Default: "5m", Form: "a time such as 30s or 5m", Does: "how long a session stays without a client once nothing runs in it"},
 			{Name: "idle", Kind: flags.Duration, Value: "TIME", Default: "30m", Form: "a time such as 10m or 1h", Does: "end when there was neither a client nor an agent for this time (0: never)"},
@@ -178,11 +185,11 @@ func (c *invocation) keep(log *zap.Logger, path string, remote *remote) int {
 		_ = listener.Close() // no client was served
 		return c.failed(err)
 	}
-	defer s.stderr.close()
+	defer s.closeStderr()
 	c.leaving.onForce(s.kill)
 	c.leaving.onHangup(func() {
 		if err := s.reload(); err != nil {
-			fmt.Fprintf(c.stderr, "droid-acp serve: %v; tokens and certificate stay as they were\n", err)
+			s.notice(zap.ErrorLevel, err.Error()+"; tokens and certificate stay as they were")
 		}
 	})
 	return s.run(c)
@@ -191,7 +198,8 @@ func (c *invocation) keep(log *zap.Logger, path string, remote *remote) int {
 // server runs until it is no longer needed.
 type server struct {
 	hub       *serve.Server
-	stderr    *logWriter // of its agents
+	stderr    *logWriter                             // of its agents, nil if it is logged
+	notice    func(level zapcore.Level, text string) // shows a text to the operator
 	endpoints []endpoint
 	stop      chan struct{} // closed by the command stop
 	ended     chan struct{} // closed when everything that it ran has ended
@@ -220,26 +228,32 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 	}
 	s := &server{stop: make(chan struct{}), ended: make(chan struct{}), reload: func() error { return nil }, log: log}
 	s.stopping = sync.OnceFunc(func() { close(s.stop) })
-	s.stderr = newLogWriter(c.stderr, func(n int) []byte {
-		return fmt.Appendf(nil, "droid-acp serve: %d pieces of what agents wrote to stderr were lost here, because nobody read them in time\n", n)
-	})
+	s.notice = func(level zapcore.Level, text string) { log.Log(level, text) }
+	var agents io.Writer = agentLog{log}
+	if !c.values.Bool(logJSON) {
+		s.notice = func(_ zapcore.Level, text string) { fmt.Fprintf(c.stderr, "droid-acp serve: %s\n", text) }
+		s.stderr = newLogWriter(c.stderr, func(n int) []byte {
+			return fmt.Appendf(nil, "droid-acp serve: %d pieces of what agents wrote to stderr were lost here, because nobody read them in time\n", n)
+		})
+		agents = s.stderr
+	}
 	place := sha256.Sum256([]byte(path)) // each server has its own journals
 	s.hub, err = serve.New(serve.Options{
 		Agent: thisAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
-		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Command: commandFor(path), Stderr: s.stderr, Log: log, ServeQueries: serveQueries, Compare: compare, Thread: threads(),
+		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Command: commandFor(path), Stderr: agents, Log: log, ServeQueries: serveQueries, Compare: compare, Thread: threads(),
 	})
 	if err != nil {
-		s.stderr.close()
+		s.closeStderr()
 		return nil, err
 	}
 	admin := http.NewServeMux()
 	local := s.handler(transport.Options{Local: true})
 	admin.Handle(transport.Path, local)
 	admin.Handle("/", keep.Admin(s.hub, s.end))
-	s.endpoints = append(s.endpoints, endpoint{socket, transport.Server(admin, nil), local})
+	s.endpoints = append(s.endpoints, endpoint{socket, transport.Server(admin, nil, log), local})
 	if remote != nil {
 		far := s.handler(remote.options)
-		s.endpoints = append(s.endpoints, endpoint{remote.listener, transport.Server(far, remote.tls), far})
+		s.endpoints = append(s.endpoints, endpoint{remote.listener, transport.Server(far, remote.tls, log), far})
 		s.reload = func() error {
 			err := remote.reload(far)
 			if err == nil {
@@ -251,9 +265,27 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 		if remote.tls != nil {
 			scheme = "wss"
 		}
-		fmt.Fprintf(c.stderr, "droid-acp serve: clients can connect to %s://%s%s with a token in %s\n", scheme, remote.listener.Addr(), transport.Path, remote.tokenFile)
+		s.notice(zap.InfoLevel, fmt.Sprintf("clients can connect to %s://%s%s with a token in %s", scheme, remote.listener.Addr(), transport.Path, remote.tokenFile))
 	}
 	return s, nil
+}
+
+// agentLog logs the lines that agents write to stderr.
+type agentLog struct{ log *zap.Logger }
+
+func (l agentLog) Write(text []byte) (int, error) {
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			l.log.Info("an agent wrote to stderr", zap.ByteString("text", line))
+		}
+	}
+	return len(text), nil
+}
+
+func (s *server) closeStderr() {
+	if s.stderr != nil {
+		s.stderr.close()
+	}
 }
 
 // handler returns a handler that serves ACP on one endpoint.

@@ -161,6 +161,9 @@ func (a *agent) supervise() {
 	s.mu.Lock()
 	a.proc = proc
 	s.mu.Unlock()
+	if !a.queryOnly {
+		s.Log.Info("an agent started", zap.Int("agent", proc.ID()))
+	}
 	stdin, stdout := proc.Pipes()
 	a.out.SetWriter(stdin)
 	go a.out.Run()
@@ -190,7 +193,7 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 		select {
 		case <-read:
 		case <-time.After(endTime):
-			s.Log.Warn("killing an agent that does not end", zap.Int("pid", a.pid()))
+			s.Log.Warn("killing an agent that does not end", zap.Int("agent", a.pid()))
 		case <-a.killRequested:
 		}
 	case <-a.killRequested:
@@ -459,6 +462,7 @@ func (a *agent) opened(c *pendingCall, result []byte) {
 	open.adoptParams(c)
 	if c.client != nil && !c.client.gone {
 		w := open.subscribe(c.client)
+		c.client.logSession("a client opened a session", open)
 		w.lost = w.lost && c.method != "session/load" // a load has shown everything
 	}
 	open.finishChange()
@@ -485,8 +489,11 @@ func (a *agent) handleExit(e *jsonrpc.Error) {
 	delete(s.agents, a)
 	expected := a.ending
 	a.ending = true
-	if !expected {
-		s.Log.Warn("an agent ended unexpectedly", zap.Error(e), zap.Int("pid", a.pid()))
+	switch {
+	case !expected:
+		s.Log.Warn("an agent ended unexpectedly", zap.Error(e), zap.Int("agent", a.pid()))
+	case !a.queryOnly:
+		s.Log.Info("an agent ended", zap.Int("agent", a.pid()))
 	}
 	for id, q := range s.questions {
 		if q.agent == a {

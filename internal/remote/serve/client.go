@@ -52,11 +52,12 @@ func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 	defer s.mu.Unlock()
 	c.program = program
 	if refusal != nil {
-		c.logRefusal(refusal.Message)
+		c.logRefusal("", "", refusal.Message)
 		c.refuse(nil, refusal)
 		return nil
 	}
 	if err := c.resolveThread(textAt(paramsOf(message, h), "sessionId")); err != nil {
+		c.logRefusal(h.Method, textAt(paramsOf(message, h), "sessionId"), "its conversation is not known: the store cannot be read")
 		c.reply(h, jsonrpc.InternalError("thread_unknown", "Not done: "+err.Error()))
 		return nil
 	}
@@ -94,6 +95,7 @@ func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	case h.Method == "initialize" && c.declared == nil && h.ID != nil:
 		c.initialize(line, h)
 	case c.declared == nil:
+		c.logRefusal(h.Method, "", "it comes before initialize")
 		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid request", "the first request is initialize; an agent that was started again has no session open"))
 	case h.Method == cancelRequest:
 		c.cancel(line, h)
@@ -110,6 +112,7 @@ const queueOverhead = 1 << 10
 // much waits.
 func (c *Client) mayQueue(bytes int) bool {
 	if c.queuedBytes > 0 && c.queuedBytes+bytes+queueOverhead > maxHeld {
+		c.logRefusal("", "", "it sent too much before it was answered")
 		c.out.Close("it sent too much before it was answered")
 		return false
 	}
@@ -290,9 +293,7 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && h.Method != "session/list" && h.Method != "initialize")
 	switch {
 	case needsAgent && c.joinsOnly():
-		if !c.has(Full) {
-			c.logRefusal("it only joins sessions that are open here", zap.String("method", h.Method), zap.String("session", id))
-		}
+		c.logRefusal(h.Method, id, "this client only joins sessions that are open here")
 		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
 	case needsAgent && open != nil && open.worksForOthers(c): // a fork: the agent that has the session does not copy one that works
 		c.forward(c.sessionAgent(open.agent), line, h, nil)
@@ -313,6 +314,7 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 	case h.Method == "session/prompt" && h.ID != nil && open.deferPrompt(c, line):
 	case leaves && (len(open.subscribers) > 1 || !c.has(Full)) && h.ID != nil:
 		open.unsubscribe(c)
+		c.logSession("a client left a session", open)
 		c.put(jsonrpc.EncodeResult(h.ID, struct{}{}))
 	default:
 		open.used = open.used || !leaves
@@ -324,6 +326,7 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 // deleteSession deletes a session through its agent, unless another client has it open or something runs in it unseen.
 func (c *Client) deleteSession(open *session, line []byte, h jsonrpc.Head) {
 	refuse := func(why string) {
+		c.logRefusal(h.Method, open.id, "another client has it open, or something runs in it")
 		c.refuse(h.ID, jsonrpc.InternalError("delete_failed", "The session could not be deleted: "+why))
 	}
 	switch own := open.subscriber(c) != nil; {
@@ -369,10 +372,12 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	case open.changing, open.loader != nil, open.agent.ending:
 		open.later = append(open.later, c.deferred(line))
 	case refusal != nil:
+		c.logRefusal(h.Method, open.id, refusal.Message)
 		c.refuse(h.ID, refusal)
 	case c.joinsOnly():
 		open.join(c, line, h, "")
 	case open.working && (moves || lacks != nil && !alone):
+		c.logRefusal(h.Method, open.id, "a prompt runs in it, and the client wants another directory or other servers")
 		c.refuse(h.ID, open.reopenError(wants, moves, lacks))
 	case !open.working && (moves || lacks != nil || alone && (open.subscriber(c) != nil || wants.sameServers(open.params))):
 		c.forward(open.agent, line, h, open).note = differs

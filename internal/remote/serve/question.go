@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"go.uber.org/zap"
-
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/markdown"
@@ -215,7 +213,7 @@ func (q *question) refuse(code int, text string) {
 // answer handles a client's answer. The first one counts; an error counts only if no other client may answer.
 func (q *question) answer(c *Client, line []byte, h jsonrpc.Head) {
 	if !slices.Contains(q.to, c) {
-		c.logRefusal("it answers what it was not asked", zap.String("method", q.method))
+		c.logRefusal(q.method, textAt(q.params, "sessionId"), "it answers what it was not asked")
 		return
 	}
 	if h.Result == 0 && len(q.to) > 1 {

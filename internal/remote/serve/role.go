@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.uber.org/zap"
-
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/visible"
@@ -95,7 +93,7 @@ func (c *Client) forbids(line []byte, h jsonrpc.Head) string {
 	case c.attachParams.WatchOnly:
 		return "this client only watches"
 	}
-	return "the token of this client has the role " + c.role.String() + ", which does not allow " + visible.Line(h.Method)
+	return "the token of this client has the role " + c.role.String() + ", which does not allow " + shortLine(h.Method)
 }
 
 // forbidsPrompt returns why the client may not send a prompt. A command may change the mode or run something, so no text may look like
@@ -119,17 +117,7 @@ func (c *Client) forbidden(line []byte, h jsonrpc.Head) bool {
 	if reason == "" {
 		return false
 	}
-	c.logRefusal(reason, zap.String("method", h.Method), zap.String("session", textAt(paramsOf(line, h), "sessionId")))
+	c.logRefusal(h.Method, textAt(paramsOf(line, h), "sessionId"), reason)
 	c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not done", reason))
 	return true
-}
-
-// logRefusal logs that the server refused something of the client.
-func (c *Client) logRefusal(reason string, fields ...zap.Field) {
-	c.server.Log.Warn("refused a message", append(append(c.logFields(), zap.String("reason", reason)), fields...)...)
-}
-
-// logFields are the fields of the log by which the client is known.
-func (c *Client) logFields() []zap.Field {
-	return []zap.Field{zap.String("connection", c.options.Connection), zap.String("token", c.options.Token)}
 }

@@ -92,6 +92,7 @@ func (o *session) end() {
 		return
 	}
 	delete(o.server.sessions, o.id)
+	o.server.Log.Info("a session ended", zap.String("session", o.id), zap.Int("agent", o.agent.pid()))
 	for _, q := range slices.Clone(o.questions) {
 		q.giveUp()
 	}

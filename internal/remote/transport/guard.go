@@ -23,6 +23,12 @@ type httpError struct {
 	text   string
 }
 
+// reason returns the text without what to do.
+func (f *httpError) reason() string {
+	reason, _, _ := strings.Cut(strings.TrimSuffix(f.text, "."), "; ")
+	return reason
+}
+
 func fail(status int, text string) *httpError { return &httpError{status, text} }
 
 // write also bounds how long net/http reads the rest of the body, which it does so that the client gets the answer.

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -66,8 +67,8 @@ func (h *Handler) socket(w http.ResponseWriter, r *http.Request, token Token) *h
 }
 
 func (s *socket) serve(r *http.Request) {
-	log := s.h.o.Log.With(zap.String("connection", s.id))
-	log.Debug("WebSocket connected", zap.String("from", r.RemoteAddr))
+	log := s.h.o.Log.With(zap.String("connection", s.id)).With(s.h.logFields(r, s.token)...)
+	log.Info("a client connected")
 	s.to = s.h.o.Join(s, s.clientOptions(r))
 	var work sync.WaitGroup
 	work.Go(s.write)
@@ -86,7 +87,7 @@ func (s *socket) serve(r *http.Request) {
 	s.room.update(0, true)
 	s.mu.Unlock()
 	s.to.Disconnected()
-	log.Debug("WebSocket disconnected", zap.String("reason", reason), zap.Error(err))
+	log.Info("a client disconnected", zap.String("reason", cmp.Or(reason, "it left")), zap.NamedError("read", err))
 }
 
 // read passes the client's messages to the receiver until the connection ends.

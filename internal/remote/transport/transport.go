@@ -125,14 +125,23 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	token, f := h.admit(r)
+	if f == nil {
+		w.Header().Set(versionHeader, h.o.Version)
+		f = h.route(w, r, token)
+	}
 	if f != nil {
-		f.write(w)
-		return
-	}
-	w.Header().Set(versionHeader, h.o.Version)
-	if f := h.route(w, r, token); f != nil {
+		h.o.Log.Warn("refused a connection", append(h.logFields(r, token), zap.Int("status", f.status), zap.String("reason", f.reason()))...)
 		f.write(w)
 	}
+}
+
+// logFields are the fields of the log by which the client that sent a request is known: the name of the token, if it presents one.
+func (h *Handler) logFields(r *http.Request, token Token) []zap.Field {
+	fields := []zap.Field{zap.String("from", h.origin(r))}
+	if token.Name != "" {
+		fields = append(fields, zap.String("token", token.Name), zap.Stringer("role", token.Role))
+	}
+	return fields
 }
 
 // route handles an admitted request, or returns the error to answer with.
@@ -195,20 +204,26 @@ func (h *Handler) end() []*socket {
 
 // clientOptions returns what the receiver gets to know of the client that sent the request.
 func (s *socket) clientOptions(r *http.Request) serve.ClientOptions {
-	o := serve.ClientOptions{From: r.RemoteAddr, Role: s.token.Role, Token: s.token.Name, Connection: s.id}
-	if o.Local = s.h.o.Local; o.Local {
-		o.From = "socket"
-	}
-	return o
+	return serve.ClientOptions{Local: s.h.o.Local, From: s.h.origin(r), Role: s.token.Role, Token: s.token.Name, Connection: s.id}
 }
 
-// Server makes an HTTP server for a handler. It speaks HTTP/1.1 alone, with which a WebSocket begins, and works without TLS, for a loopback
+// origin returns where a request comes from, for people.
+func (h *Handler) origin(r *http.Request) string {
+	if h.o.Local {
+		return "socket"
+	}
+	return r.RemoteAddr
+}
+
+// Server makes an HTTP server for a handler, which logs its errors. It speaks HTTP/1.1 alone, with which a WebSocket begins, and works without TLS, for a loopback
 // address or a local socket. Headers must arrive within ten seconds; after them the Handler bounds the time itself.
-func Server(h http.Handler, config *tls.Config) *http.Server {
+func Server(h http.Handler, config *tls.Config, log *zap.Logger) *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
+	errors, _ := zap.NewStdLogAt(log, zap.WarnLevel) // the level is known
 	return &http.Server{
-		Handler: h, TLSConfig: config, Protocols: &protocols,
+		ErrorLog: errors,
+		Handler:  h, TLSConfig: config, Protocols: &protocols,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
