@@ -56,6 +56,8 @@ func serverCommand() subcommand {
 			{Name: "tls-cert", Kind: flags.File, Value: "FILE", Does: "the certificate for --listen, in PEM"},
 			{Name: "tls-key", Kind: flags.File, Value: "FILE", Does: "its key, in PEM"},
 			{Name: "origin", Kind: flags.Texts, Value: "URL", Does: "the origin of a web page that may connect to --listen, such as https://example.org"},
+			{Name: "max-agents", Kind: flags.Number, Value: "N", Default: "0", Does: "how many agents run at once; who needs one more gets an error (0: any number)"},
+			{Name: "max-sessions", Kind: flags.Number, Value: "N", Default: "0", Does: "how many sessions each token has open at once (0: any number)"},
 			{Name: logJSON, Kind: flags.Switch, Does: "write the log to stderr as JSON lines, with who connects and what they open"},
 			{Name: "answer-for", Kind: flags.Duration, Value: "TIME", Default: "1h", Form: "a time such as 10m or 1h", Does: "how long a question waits while nobody is there who may answer it; then it is refused"},
 			{Name: "keep-idle", Kind: flags.Duration, Value: "TIME", Default: "5m", Form: "a time such as 30s or 5m", Does: "how long a session stays without a client once nothing runs in it"},
@@ -240,7 +242,7 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 	place := sha256.Sum256([]byte(path)) // each server has its own journals
 	s.hub, err = serve.New(serve.Options{
 		Agent: thisAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
-		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Command: commandFor(path), Stderr: agents, Log: log, ServeQueries: serveQueries, Compare: compare, Thread: threads(),
+		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), MaxAgents: c.values.Number("max-agents"), MaxSessions: c.values.Number("max-sessions"), Version: version(), Command: commandFor(path), Stderr: agents, Log: log, ServeQueries: serveQueries, Compare: compare, Thread: threads(),
 	})
 	if err != nil {
 		s.closeStderr()

@@ -439,6 +439,9 @@ func (a *agent) opened(c *pendingCall, result []byte) {
 			return
 		}
 		open = a.server.newSession(id, a, c.params)
+		if c.client != nil {
+			open.token = c.client.options.Token
+		}
 		c.session = open
 		open.partial = c.method == "session/fork"
 	}

@@ -239,21 +239,33 @@ func (c *Client) forwardQuery(line []byte, h jsonrpc.Head) {
 	c.forward(c.queryAgent, line, h, nil)
 }
 
-// sessionAgent returns the agent that the client opens sessions in; other than but, which may be nil. Clients of the same kind share one.
-func (c *Client) sessionAgent(but *agent) *agent {
+// findAgent returns the running agent that the client opens sessions in; other than but, which may be nil. It returns nil if there is none.
+func (c *Client) findAgent(but *agent) *agent {
 	if c.agent != nil && c.agent != but && !c.agent.ending && c.agent.program == c.program {
 		return c.agent
+	}
+	for a := range c.server.agents {
+		if a != but && !a.queryOnly && !a.ending && a.isLike(c.agentKind) {
+			return a
+		}
+	}
+	return nil
+}
+
+// sessionAgent is findAgent, but starts an agent if there is none. Clients of the same kind share one.
+func (c *Client) sessionAgent(but *agent) *agent {
+	found := c.findAgent(but)
+	if found != nil && found == c.agent {
+		return found
 	}
 	if before := c.agent; before != nil {
 		before.clients = slices.DeleteFunc(before.clients, func(other *Client) bool { return other == c })
 		before.endIfUnused()
 	}
-	for a := range c.server.agents {
-		if a != but && !a.queryOnly && !a.ending && a.isLike(c.agentKind) {
-			c.agent = a
-			a.clients = append(a.clients, c)
-			return a
-		}
+	if found != nil {
+		c.agent = found
+		found.clients = append(found.clients, c)
+		return found
 	}
 	c.agent = c.server.startAgent(c, false)
 	c.agent.initialize(c)
@@ -295,10 +307,17 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 	case needsAgent && c.joinsOnly():
 		c.logRefusal(h.Method, id, "this client only joins sessions that are open here")
 		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
-	case needsAgent && open != nil && open.worksForOthers(c): // a fork: the agent that has the session does not copy one that works
-		c.forward(c.sessionAgent(open.agent), line, h, nil)
 	case needsAgent:
-		c.forward(c.sessionAgent(nil), line, h, nil)
+		var but *agent
+		if open != nil && open.worksForOthers(c) { // a fork: the agent that has the session does not copy one that works
+			but = open.agent
+		}
+		if full := c.overCap(h.Method, but); full != nil {
+			c.logRefusal(h.Method, id, full.Message)
+			c.refuse(h.ID, full)
+			return
+		}
+		c.forward(c.sessionAgent(but), line, h, nil)
 	case open == nil && c.agent != nil && !c.agent.ending && h.Method != "session/delete": // it may know its sessions by other IDs, too
 		c.forward(c.agent, line, h, nil)
 	case open == nil:
@@ -412,6 +431,7 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *
 		asked.params = parseOpenParams(params)
 		if open == nil {
 			asked.session = c.server.newSession(named, a, asked.params)
+			asked.session.token = c.options.Token
 			asked.session.changing = true
 			asked.session.partial = h.Method == "session/resume"
 		} else if h.Method == "session/load" {

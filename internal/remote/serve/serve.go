@@ -112,8 +112,11 @@ type Options struct {
 	KeepIdle  time.Duration // how long an idle session stays open without a client
 	Version   string
 	Command   relay.Command
-	Stderr    io.Writer // receives the agents' stderr, and must not block
-	Log       *zap.Logger
+
+	MaxAgents   int       // agents that run at once; 0 for any number
+	MaxSessions int       // open sessions for each token; 0 for any number
+	Stderr      io.Writer // receives the agents' stderr, and must not block
+	Log         *zap.Logger
 
 	// ServeQueries serves ACP in this process, as the agent described by h would, but opens no session. It answers clients without an open
 	// session, and returns at the end of in. If it is nil, an agent process answers.
@@ -244,11 +247,7 @@ var errClosed = errors.New("the server ends")
 func (s *Server) Status() Status {
 	s.mu.Lock()
 	status := Status{Version: s.Version, Process: os.Getpid(), Clients: len(s.clients), Sessions: []SessionInfo{}}
-	for a := range s.agents {
-		if !a.queryOnly {
-			status.Agents++
-		}
-	}
+	status.Agents = s.agentCount()
 	for _, open := range s.sessions {
 		status.Sessions = append(status.Sessions, open.info())
 	}

@@ -19,6 +19,7 @@ type session struct {
 	server      *Server
 	id          string
 	agent       *agent
+	token       string     // the name of the token of the client that opened it
 	params      openParams // as it was opened
 	title       string
 	journal     *journal

@@ -21,6 +21,7 @@ type socket struct {
 	h      *Handler
 	id     string
 	token  Token // by which it was admitted
+	begun  time.Time
 	conn   *websocket.Conn
 	to     Receiver
 	ctx    context.Context
@@ -45,7 +46,7 @@ type socket struct {
 func (h *Handler) socket(w http.ResponseWriter, r *http.Request, token Token) *httpError {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context())) // net/http cancels it when the handler returns
 	defer cancel()
-	s := &socket{h: h, id: uuid.NewString(), token: token, ctx: ctx, cancel: cancel, awake: make(chan struct{}, 1)}
+	s := &socket{h: h, id: uuid.NewString(), token: token, begun: time.Now(), ctx: ctx, cancel: cancel, awake: make(chan struct{}, 1)}
 	if f := h.enter(s); f != nil {
 		return f
 	}

@@ -185,17 +185,6 @@ func TestDial(t *testing.T) {
 	wait(t, a.gone)
 }
 
-func TestTooManyConnections(t *testing.T) {
-	s := start(t, nil)
-	s.joined = make(chan *testReceiver, maxConnections)
-	for range maxConnections {
-		s.opened(nil)
-	}
-	_, response, err := s.upgrade(nil)
-	require.Error(t, err)
-	require.Equal(t, 503, response.StatusCode)
-}
-
 func TestHandlerClosesWebSockets(t *testing.T) {
 	s := start(t, nil)
 	a, c, _ := s.opened(nil)

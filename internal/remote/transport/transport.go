@@ -38,7 +38,8 @@ const (
 
 // Limits that no option changes.
 const (
-	maxConnections = 256              // per handler; further ones get 503
+	maxConnections = 256              // per handler; further ones get 503, or the place of one that has sent nothing
+	maxHalfOpen    = 256              // connections per server without a WebSocket; the oldest gives way to a further one
 	pieceSize      = 32 << 10         // bytes written at once; a client that takes a queued piece is alive
 	refuseLimit    = 10 * time.Second // for the rest of an unwanted body
 	lingerLimit    = 10 * time.Second // how long an ending connection waits until its queue is written
@@ -161,6 +162,9 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, token Token) *ht
 func (h *Handler) enter(s *socket) *httpError {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if len(h.all) >= maxConnections {
+		h.evictSilent()
+	}
 	switch {
 	case h.closed:
 		return fail(http.StatusServiceUnavailable, "The server ends; connect again later.")
@@ -172,6 +176,20 @@ func (h *Handler) enter(s *socket) *httpError {
 	h.all[s] = struct{}{}
 	h.work.Add(1)
 	return nil
+}
+
+// evictSilent ends the oldest connection that has sent nothing, if there is one. The caller holds mu.
+func (h *Handler) evictSilent() {
+	var oldest *socket
+	for s := range h.all {
+		if s.moved.Load() == 0 && (oldest == nil || s.begun.Before(oldest.begun)) {
+			oldest = s
+		}
+	}
+	if oldest != nil {
+		delete(h.all, oldest)
+		oldest.end("it has sent nothing, and another client needs its place")
+	}
 }
 
 func (h *Handler) leave(s *socket) {
@@ -222,8 +240,9 @@ func Server(h http.Handler, config *tls.Config, log *zap.Logger) *http.Server {
 	protocols.SetHTTP1(true)
 	errors, _ := zap.NewStdLogAt(log, zap.WarnLevel) // the level is known
 	return &http.Server{
-		ErrorLog: errors,
-		Handler:  h, TLSConfig: config, Protocols: &protocols,
+		ConnState: new(halfOpen).update,
+		ErrorLog:  errors,
+		Handler:   h, TLSConfig: config, Protocols: &protocols,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
