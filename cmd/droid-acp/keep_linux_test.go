@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -36,6 +37,8 @@ import (
 // Each wrong call of the commands is reported with the right usage.
 func TestKeepUsage(t *testing.T) {
 	for args, want := range map[string]string{
+		"serve --host example.org": "--host is for --listen, and that is not there",
+		"serve --listen 0.0.0.0:0 --tls-cert x --tls-key y --token-file z --host example.org": "--host is for --listen without TLS; with TLS clients may use any name",
 		"serve --token-file x":                                               "--token-file is for --listen, and that is not there",
 		"serve --origin https://x":                                           "--origin is for --listen, and that is not there",
 		"serve --listen 127.0.0.1:0":                                         "--listen needs --token-file",
@@ -451,6 +454,32 @@ func TestHangupEndsNothing(t *testing.T) {
 func byHand(t *testing.T) keptHome {
 	dir := t.TempDir()
 	return keptHome{t, dir, []string{"HOME=" + dir, "XDG_RUNTIME_DIR=" + shortDir(t), "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", envProgram + "=1"}}
+}
+
+// Requests must name the server by the address that it listens on, by one of this machine's own, or by a name of --host, as a proxy passes it
+// on.
+func TestHostsOfServe(t *testing.T) {
+	t.Parallel()
+	k := byHand(t)
+	s := k.serve("--listen", "127.0.0.2:0", "--token-file", filepath.Join(k.dir, "token"), "--host", "droid.example", "--host", "other.example:8443")
+	address := s.address(t)
+	require.Contains(t, address, "127.0.0.2:")
+	for host, status := range map[string]int{
+		address: http.StatusUnauthorized, "localhost": http.StatusUnauthorized, "droid.example": http.StatusUnauthorized, "droid.example:443": http.StatusUnauthorized,
+		"other.example:8443": http.StatusUnauthorized, "other.example": http.StatusForbidden, "evil.example": http.StatusForbidden, "127.0.0.3": http.StatusForbidden,
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+transport.Path, nil)
+		require.NoError(t, err)
+		request.Host = host
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		text, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, status, response.StatusCode, host)
+		require.Equal(t, status == http.StatusForbidden, strings.Contains(string(text), "--host"), "it says what to do")
+	}
+	s.stop(k)
 }
 
 // Clients over TCP need the token.

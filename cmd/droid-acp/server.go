@@ -59,6 +59,7 @@ func serverCommand() subcommand {
 			{Name: "max-agents", Kind: flags.Number, Value: "N", Default: "0", Does: "how many agents run at once; who needs one more gets an error (0: any number)"},
 			{Name: "max-sessions", Kind: flags.Number, Value: "N", Default: "0", Does: "how many sessions each token has open at once (0: any number)"},
 			{Name: logJSON, Kind: flags.Switch, Does: "write the log to stderr as JSON lines, with who connects and what they open"},
+			{Name: "host", Kind: flags.Texts, Value: "NAME", Does: "the name by which clients reach --listen through a proxy that passes it on as Host, such as droid.example.org"},
 			{Name: "answer-for", Kind: flags.Duration, Value: "TIME", Default: "1h", Form: "a time such as 10m or 1h", Does: "how long a question waits while nobody is there who may answer it; then it is refused"},
 			{Name: "keep-idle", Kind: flags.Duration, Value: "TIME", Default: "5m", Form: "a time such as 30s or 5m", Does: "how long a session stays without a client once nothing runs in it"},
 			{Name: "idle", Kind: flags.Duration, Value: "TIME", Default: "30m", Form: "a time such as 10m or 1h", Does: "end when there was neither a client nor an agent for this time (0: never)"},
@@ -82,7 +83,7 @@ func (c *invocation) remote() (*remote, error) {
 	v := c.values
 	address, cert, key := v.String("listen"), v.String("tls-cert"), v.String("tls-key")
 	if address == "" {
-		for _, name := range []string{"token-file", "tls-cert", "tls-key", "origin"} {
+		for _, name := range []string{"token-file", "tls-cert", "tls-key", "origin", "host"} {
 			if v.String(name) != "" {
 				return nil, fmt.Errorf("--%s is for --listen, and that is not there", name)
 			}
@@ -100,8 +101,12 @@ func (c *invocation) remote() (*remote, error) {
 		return nil, errors.New("--listen needs --token-file: whoever reaches the address must know the token in it")
 	}
 	r := &remote{address: address, tokenFile: v.String("token-file"), cert: cert, key: key, options: transport.Options{Origins: v.Strings("origin")}}
-	if loopback && cert == "" {
-		r.options.Hosts = []string{"localhost", "127.0.0.1", "::1"} // a page's own name may resolve to this host (DNS rebinding)
+	switch hosts := v.Strings("host"); {
+	case loopback && cert == "":
+		own, _, _ := net.SplitHostPort(address)                                            // CheckAddress has split it
+		r.options.Hosts = append([]string{"localhost", "127.0.0.1", "::1", own}, hosts...) // a page's own name may resolve to this host (DNS rebinding)
+	case len(hosts) > 0:
+		return nil, errors.New("--host is for --listen without TLS; with TLS clients may use any name")
 	}
 	if cert != "" {
 		pair, err := r.readPair()
@@ -121,12 +126,12 @@ func (r *remote) readPair() (*tls.Certificate, error) {
 	if r.cert == "" {
 		return nil, nil
 	}
-	if err := keep.CheckSecret(r.key, "the key of the certificate"); err != nil {
-		return nil, err
-	}
 	pair, err := tls.LoadX509KeyPair(r.cert, r.key)
 	if err != nil {
 		return nil, fmt.Errorf("the certificate cannot be used: %w", err)
+	}
+	if err := keep.CheckSecret(r.key, "the key of the certificate"); err != nil {
+		return nil, err
 	}
 	return &pair, nil
 }

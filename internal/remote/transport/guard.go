@@ -49,7 +49,7 @@ const wrongToken = "The token is missing or wrong; send it as Authorization: Bea
 // name may resolve to this host (DNS rebinding), and an unknown origin.
 func (h *Handler) admit(r *http.Request) (token Token, f *httpError) {
 	if !h.isOurs(r.Host) {
-		return token, fail(http.StatusForbidden, "This server does not go by the name that the Host header has; use one of its own addresses.")
+		return token, fail(http.StatusForbidden, "This server does not go by the name that the Host header has; use one of its own addresses, or start it with --host and that name.")
 	}
 	for _, o := range r.Header.Values("Origin") {
 		if !slices.ContainsFunc(h.o.Origins, func(known string) bool { return strings.EqualFold(known, o) }) {
