@@ -49,7 +49,8 @@ func TestKeepUsage(t *testing.T) {
 		"serve --keep":                                                       "unknown flag: --keep",
 		"serve x":                                                            "unknown command",
 		"ps x":                                                               "unknown command",
-		"stop --force x":                                                     "--force is for the server, so no SESSION goes with it",
+		"stop --when-idle x":                                                 "neither SESSION nor --force goes with it",
+		"stop --when-idle --force":                                           "neither SESSION nor --force goes with it",
 		"attach a b":                                                         "accepts at most 1 arg(s), received 2",
 		"attach --new . a":                                                   "neither SESSION nor --watch-only goes with it",
 		"attach --new . --watch-only":                                        "neither SESSION nor --watch-only goes with it",
@@ -732,4 +733,28 @@ func TestServeLogsJSON(t *testing.T) {
 		counts[line["msg"]]++
 	}
 	require.Equal(t, [4]int{1, 1, 1, 1}, [4]int{counts["a client connected"], counts["refused a connection"], counts["refused a message"], counts["a client disconnected"]}, counts)
+}
+
+// stop --when-idle ends a server when nothing works in it; until then nothing ends, and at the end of --limit it says what still works.
+// stop --force SESSION ends an agent that does not answer.
+func TestStopWhenIdleAndByForce(t *testing.T) {
+	t.Parallel()
+	a, k := startKept(t)
+	a.begin()
+	a.prompt("Add a greeting")
+	a.await("a question", func(l agentLine) bool { return l.Method == "session/request_permission" })
+	got := k.run("stop", "--when-idle", "--limit", "1s")
+	require.Equal(t, exitFailed, got.code)
+	require.Contains(t, got.stderr, "after 1s 1 sessions still work, so the server goes on")
+	status := k.status()
+	require.Equal(t, serve.Asking, status.Sessions[0].State)
+	require.False(t, status.Draining)
+
+	require.NoError(t, syscall.Kill(status.Sessions[0].Agent, syscall.SIGSTOP))
+	began := time.Now()
+	require.Equal(t, result{code: exitOK}, k.run("stop", "--force", status.Sessions[0].ID))
+	require.Less(t, time.Since(began), 15*time.Second)
+	require.Empty(t, k.status().Sessions)
+	require.Equal(t, result{code: exitOK}, k.run("stop", "--when-idle"))
+	require.Equal(t, noServer, k.run("ps").stdout)
 }

@@ -2,6 +2,7 @@ package keep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -91,6 +92,18 @@ func (p *adminServer) shut() {
 
 func (p *adminServer) Status() serve.Status {
 	return serve.Status{Version: "1", Process: p.process, Sessions: []serve.SessionInfo{{ID: "abc"}}}
+}
+
+func (p *adminServer) Kill(ctx context.Context, session string) error {
+	return p.End(ctx, session+" by force")
+}
+
+func (p *adminServer) Drain(ctx context.Context) error {
+	if until, _ := ctx.Deadline(); time.Until(until) > time.Minute {
+		return nil
+	}
+	<-ctx.Done()
+	return errors.New("1 sessions still work")
 }
 
 func (p *adminServer) End(_ context.Context, session string) error {

@@ -328,6 +328,7 @@ func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct
 		c.session.closeIfUnused()
 	}
 	a.endIfUnused()
+	a.server.notifyDrain()
 	return nil
 }
 

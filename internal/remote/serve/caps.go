@@ -6,9 +6,12 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// overCap returns the error of a request that would exceed a cap of the server, nil if it does not. but is as for sessionAgent.
+// overCap returns the error of a request that would exceed a cap of the server, or open a session in one that ends, nil otherwise. but is as for sessionAgent.
 func (c *Client) overCap(method string, but *agent) *jsonrpc.Error {
 	s := c.server
+	if s.drains > 0 && opens(method) {
+		return errDraining()
+	}
 	if most := s.MaxSessions; most > 0 && c.options.Token != "" && opens(method) && s.sessionsOf(c.options.Token) >= most {
 		return jsonrpc.InternalError("server_full", fmt.Sprintf("Not opened: the token %s has %d sessions open, and the server allows it no more. Close one, or have --max-sessions raised.", c.options.Token, most))
 	}

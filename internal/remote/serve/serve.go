@@ -97,6 +97,7 @@ type Status struct {
 	Version  string        `json:"version"`
 	Process  int           `json:"process"`
 	Replaced bool          `json:"replaced"` // the program's file was replaced since it started
+	Draining bool          `json:"draining"` // it accepts no new sessions, and ends when nothing works
 	Clients  int           `json:"clients"`
 	Agents   int           `json:"agents"`
 	Sessions []SessionInfo `json:"sessions"`
@@ -162,7 +163,8 @@ type Server struct {
 	journals   int64                // number of journals begun
 	unfinished map[string][]string  // kept journals, by journalKey of their sessions
 	closed     bool
-	changed    chan struct{} // closed and replaced when a client or an agent comes or goes
+	drains     int           // calls of Drain that wait or have succeeded
+	changed    chan struct{} // closed and replaced when a client or an agent comes or goes, and while drains when a session may be idle
 }
 
 // New makes an empty server. It fails if the directory of journals cannot be used.
@@ -246,7 +248,7 @@ var errClosed = errors.New("the server ends")
 // Status returns the state of the server and its open sessions.
 func (s *Server) Status() Status {
 	s.mu.Lock()
-	status := Status{Version: s.Version, Process: os.Getpid(), Clients: len(s.clients), Sessions: []SessionInfo{}}
+	status := Status{Version: s.Version, Process: os.Getpid(), Draining: s.drains > 0, Clients: len(s.clients), Sessions: []SessionInfo{}}
 	status.Agents = s.agentCount()
 	for _, open := range s.sessions {
 		status.Sessions = append(status.Sessions, open.info())
@@ -264,7 +266,7 @@ func (s *Server) End(ctx context.Context, id string) error {
 	open := s.sessions[id]
 	if open == nil {
 		s.mu.Unlock()
-		return fmt.Errorf("no session %s is open here; %s lists those that are", id, s.Command("ps"))
+		return s.notOpen(id)
 	}
 	params := map[string]string{"sessionId": id}
 	open.agent.notify("session/cancel", params)
@@ -274,7 +276,7 @@ func (s *Server) End(ctx context.Context, id string) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("the agent of session %s does not end it: %w", id, ctx.Err())
+		return fmt.Errorf("the agent of session %s does not end it: %w; %s ends the agent, and its other sessions with it", id, ctx.Err(), s.Command("stop", "--force", id))
 	}
 }
 

@@ -169,6 +169,7 @@ func (o *session) update() {
 		o.lastState, o.since = now, time.Now()
 	}
 	o.closeIfUnused()
+	o.server.notifyDrain()
 }
 
 // needed reports whether the session must stay open: it works, a client has it, or its agent is about to answer or to end.
