@@ -24,6 +24,7 @@ type Client struct {
 	options ClientOptions
 	role    Role
 	agentKind
+	set         providerRequest // its provider
 	name        string
 	declared    json.RawMessage   // the params of initialize, as an agent gets them; nil until then
 	agent       *agent            // the agent it opens sessions in; nil until the first
@@ -258,10 +259,7 @@ func (c *Client) sessionAgent(but *agent) *agent {
 	if found != nil && found == c.agent {
 		return found
 	}
-	if before := c.agent; before != nil {
-		before.clients = slices.DeleteFunc(before.clients, func(other *Client) bool { return other == c })
-		before.endIfUnused()
-	}
+	c.leaveAgent()
 	if found != nil {
 		c.agent = found
 		found.clients = append(found.clients, c)
@@ -269,6 +267,7 @@ func (c *Client) sessionAgent(but *agent) *agent {
 	}
 	c.agent = c.server.startAgent(c, false)
 	c.agent.initialize(c)
+	c.agent.setProvider(c.set)
 	return c.agent
 }
 
@@ -303,10 +302,13 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 	reopens := h.Method == "session/load" || h.Method == "session/resume"
 	leaves := h.Method == "session/close"
 	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && h.Method != "session/list" && h.Method != "initialize")
+	provider, changes := c.providerChange(line, h)
 	switch {
 	case needsAgent && c.joinsOnly():
 		c.logRefusal(h.Method, id, "this client only joins sessions that are open here")
 		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
+	case changes && h.ID != nil:
+		c.changeProvider(line, h, provider)
 	case needsAgent:
 		var but *agent
 		if open != nil && open.worksForOthers(c) { // a fork: the agent that has the session does not copy one that works
@@ -395,6 +397,8 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 		c.refuse(h.ID, refusal)
 	case c.joinsOnly():
 		open.join(c, line, h, "")
+	case c.otherProvider(open):
+		c.reopenElsewhere(open, alone, line, h)
 	case open.working && (moves || lacks != nil && !alone):
 		c.logRefusal(h.Method, open.id, "a prompt runs in it, and the client wants another directory or other servers")
 		c.refuse(h.ID, open.reopenError(wants, moves, lacks))
