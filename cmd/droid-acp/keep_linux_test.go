@@ -102,7 +102,7 @@ func TestNoServerRuns(t *testing.T) {
 		require.Equal(t, result{exitOK, noServer, ""}, command("", args))
 	}
 	r := command("", "ps", "--json")
-	require.JSONEq(t, `{"version":"","process":0,"replaced":false,"clients":0,"agents":0,"sessions":[]}`, r.stdout)
+	require.JSONEq(t, `{"version":"","process":0,"replaced":false,"draining":false,"clients":0,"agents":0,"sessions":[]}`, r.stdout)
 	require.Zero(t, r.code)
 	for _, args := range []string{"stop abc", "attach abc", "attach"} {
 		words := strings.Fields(args)

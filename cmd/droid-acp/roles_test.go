@@ -15,6 +15,8 @@ import (
 var methodRoles = map[string]string{
 	"initialize":                  "",
 	"authenticate":                "",
+	"auth/status":                 "",
+	"logout":                      "",
 	"session/new":                 "",
 	"session/load":                "watch answer prompt",
 	"session/resume":              "watch answer prompt",

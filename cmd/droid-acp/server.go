@@ -248,7 +248,7 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 	place := sha256.Sum256([]byte(path)) // each server has its own journals
 	s.hub, err = serve.New(serve.Options{
 		Agent: thisAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
-		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), MaxAgents: c.values.Number("max-agents"), MaxSessions: c.values.Number("max-sessions"), Version: version(), Command: commandFor(path), Stderr: agents, Log: log, ServeQueries: serveQueries, Compare: compare, Thread: threads(),
+		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), MaxAgents: c.values.Number("max-agents"), MaxSessions: c.values.Number("max-sessions"), Version: version(), Command: commandFor(path), Stderr: agents, Log: log, ServeQueries: serveQueries, Compare: compare, Thread: threads(), Ready: c.checkDroid(),
 	})
 	if err != nil {
 		s.closeStderr()
@@ -278,6 +278,25 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 	return s, nil
 }
 
+// readyTime is how long the answer to whether droid is installed holds: who asks needs no token.
+const readyTime = 5 * time.Second
+
+// checkDroid returns a function that returns why agents find no droid, nil if they do.
+func (c *invocation) checkDroid() func() error {
+	var mu sync.Mutex
+	var known error
+	var until time.Time
+	return func() error {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Now().After(until) {
+			_, known = c.findDroid()
+			until = time.Now().Add(readyTime)
+		}
+		return known
+	}
+}
+
 // agentLog logs the lines that agents write to stderr.
 type agentLog struct{ log *zap.Logger }
 
@@ -300,6 +319,7 @@ func (s *server) closeStderr() {
 func (s *server) handler(o transport.Options) *transport.Handler {
 	o.Join = func(out serve.Outlet, client serve.ClientOptions) transport.Receiver { return s.hub.Join(out, client) }
 	o.Version, o.Log = version(), s.log
+	o.Metrics, o.Ready, o.Refused = s.hub.WriteMetrics, s.hub.CheckReady, s.hub.CountRefusal
 	return transport.New(o)
 }
 

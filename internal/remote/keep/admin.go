@@ -39,6 +39,8 @@ type Hub interface {
 	End(ctx context.Context, session string) error
 	Kill(ctx context.Context, session string) error
 	Drain(ctx context.Context) error
+	WriteMetrics(w io.Writer) error
+	CheckReady() error
 }
 
 // Admin answers the commands ps, stop and attach. stop ends everything that the server runs, and returns when it has ended; the process
@@ -60,6 +62,17 @@ func Admin(hub Hub, stop func()) http.Handler {
 		if err := hub.End(ctx, session); err != nil {
 			http.Error(w, err.Error(), http.StatusConflict)
 		}
+	})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_ = hub.WriteMetrics(w) // a client that is gone needs no answer
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := hub.CheckReady(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(w, "ok\n") // a client that is gone needs no answer
 	})
 	mux.HandleFunc("POST "+killPath, func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), endTime)

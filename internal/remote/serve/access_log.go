@@ -13,6 +13,7 @@ import (
 
 // logRefusal logs that the server refused a message of the client.
 func (c *Client) logRefusal(method, session, reason string) {
+	c.server.metrics.count(metricRefusals, "of", "message")
 	c.server.Log.Warn("refused a message", c.logFields(zap.String("method", shortLine(method)), zap.String("session", shortLine(session)), zap.String("reason", reason))...)
 }
 

@@ -155,11 +155,15 @@ func (a *agent) supervise() {
 	if err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.startFailure = err
 		a.handleExit(jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", a.attachParams.Program, err)))
 		return
 	}
 	s.mu.Lock()
 	a.proc = proc
+	if !a.queryOnly {
+		s.startFailure = nil
+	}
 	s.mu.Unlock()
 	if !a.queryOnly {
 		s.Log.Info("an agent started", zap.Int("agent", proc.ID()))
@@ -312,6 +316,7 @@ func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct
 	}
 	a.applyResult(c, line, result)
 	if c.client != nil {
+		a.server.countError(line)
 		a.answer(c, line, h, result)
 		if c.note != "" && result != nil {
 			c.session.sendText(c.client, c.note) // after the response that opens the session

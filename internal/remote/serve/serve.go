@@ -132,6 +132,9 @@ type Options struct {
 	// the agent knows each conversation by one ID.
 	Thread func(h AttachParams, id string) ([]string, error)
 
+	// Ready returns why no agent could work, nil if one could. It may wait for the disk. It may be nil.
+	Ready func() error
+
 	journalSize     int64 // 0 for the default, journalSize
 	unfinishedSize  int64 // 0 for the default, unfinishedSize
 	maxLine         int   // 0 for relay.MaxLine
@@ -154,17 +157,20 @@ type Server struct {
 	env   []string       // the server's own environment
 	work  sync.WaitGroup // goroutines of agents and replays
 
-	mu         sync.Mutex
-	agents     map[*agent]struct{}
-	clients    map[*Client]struct{}
-	sessions   map[string]*session
-	questions  map[string]*question // by the ID that clients got
-	lastID     int64                // of requests, in both directions
-	journals   int64                // number of journals begun
-	unfinished map[string][]string  // kept journals, by journalKey of their sessions
-	closed     bool
-	drains     int           // calls of Drain that wait or have succeeded
-	changed    chan struct{} // closed and replaced when a client or an agent comes or goes, and while drains when a session may be idle
+	metrics metrics
+
+	mu           sync.Mutex
+	agents       map[*agent]struct{}
+	clients      map[*Client]struct{}
+	sessions     map[string]*session
+	questions    map[string]*question // by the ID that clients got
+	lastID       int64                // of requests, in both directions
+	journals     int64                // number of journals begun
+	unfinished   map[string][]string  // kept journals, by journalKey of their sessions
+	closed       bool
+	startFailure error         // of the last agent process that was started, nil if it started
+	drains       int           // calls of Drain that wait or have succeeded
+	changed      chan struct{} // closed and replaced when a client or an agent comes or goes, and while drains when a session may be idle
 }
 
 // New makes an empty server. It fails if the directory of journals cannot be used.

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -19,6 +20,7 @@ type session struct {
 	server      *Server
 	id          string
 	agent       *agent
+	prompted    time.Time  // when the prompt came of which no text has come yet; zero otherwise
 	token       string     // the name of the token of the client that opened it
 	params      openParams // as it was opened
 	title       string
@@ -301,6 +303,11 @@ func (o *session) full() <-chan struct{} {
 func (o *session) applyUpdate(params []byte) {
 	update := rawjson.Field(params, "update")
 	switch textAt(update, "sessionUpdate") {
+	case "agent_message_chunk", "agent_thought_chunk":
+		if !o.prompted.IsZero() {
+			o.server.metrics.delay(time.Since(o.prompted))
+			o.prompted = time.Time{}
+		}
 	case "current_mode_update":
 		o.mode = bytes.Clone(rawjson.Field(update, "currentModeId"))
 	case "config_option_update":
@@ -377,6 +384,7 @@ func (o *session) promptBegan(c *Client, params []byte) {
 	if !o.server.Agent.Activity {
 		o.setWorking(true)
 	}
+	o.prompted = time.Now()
 	o.showPrompt(c, params)
 	o.offerQuestions() // it may be receptive now
 }
@@ -404,6 +412,8 @@ func (o *session) promptEnded(c *pendingCall, line, result []byte) {
 	if !o.server.Agent.Activity {
 		o.setWorking(o.agent.hasPendingPrompt(o))
 	}
+	o.prompted = time.Time{}
+	o.server.metrics.count(metricTurns, "stop", cmp.Or(textAt(result, "stopReason"), "error"))
 	if o.agent.ending { // it has not stored the whole turn
 		o.cut = true
 		return

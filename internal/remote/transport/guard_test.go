@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -52,6 +54,29 @@ func TestAdmission(t *testing.T) {
 			require.Equal(t, row.status == 426, got.header.Get(versionHeader) != "", "strangers are told nothing of us")
 		})
 	}
+}
+
+// Metrics need a token; whether the server is ready needs none, and strangers do not learn why it is not.
+func TestMetricsAndReady(t *testing.T) {
+	var ready error
+	refused := 0
+	s := start(t, func(o *Options) {
+		o.Tokens, o.Refused, o.Ready = someTokens, func(int) { refused++ }, func() error { return ready }
+		o.Metrics = func(w io.Writer) error { _, err := io.WriteString(w, "up 1\n"); return err }
+	})
+	at := s.url
+	s.url = strings.TrimSuffix(at, Path) + metricsPath
+	require.Equal(t, 401, s.request("GET", "").status)
+	require.Equal(t, 1, refused)
+	got := s.request("GET", "", "Authorization: Bearer other")
+	require.Equal(t, [2]any{200, "up 1"}, [2]any{got.status, got.body})
+	require.Contains(t, got.header.Get("Content-Type"), "text/plain; version=0.0.4")
+	require.Equal(t, 404, s.request("POST", "", "Authorization: Bearer other").status)
+	s.url = strings.TrimSuffix(at, Path) + readyPath
+	require.Equal(t, 200, s.request("GET", "").status)
+	ready = errors.New("droid was not found")
+	got = s.request("GET", "")
+	require.Equal(t, [2]any{503, "not ready"}, [2]any{got.status, got.body})
 }
 
 // A probe has no token, and learns only that the server runs.

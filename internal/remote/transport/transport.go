@@ -30,6 +30,12 @@ const Path = "/acp"
 // healthPath answers, without a token, that the server runs, and nothing else.
 const healthPath = "/healthz"
 
+// readyPath answers, without a token, whether the server can open sessions; metricsPath, with one, its metrics.
+const (
+	readyPath   = "/readyz"
+	metricsPath = "/metrics"
+)
+
 // The header of the RFD, and ours for the server's version.
 const (
 	connectionHeader = "Acp-Connection-Id"
@@ -65,13 +71,16 @@ type Token struct {
 // Options configure a handler.
 type Options struct {
 	Join       func(out serve.Outlet, o serve.ClientOptions) Receiver
-	Local      bool     // it listens on a socket that only this user can open
-	Tokens     []Token  // each client must present one of them, until SetTokens; nil for none
-	Origins    []string // of pages whose scripts may connect, such as "https://example.org"
-	Hosts      []string // accepted Host headers, with or without a port; nil for any
-	MaxMessage int64    // maximum size of a client's message, in bytes; 0 means 256 MiB if Local, otherwise 64 MiB
-	MaxWaiting int      // maximum size of the queue for a slow client, in bytes; 0 means 64 MiB
-	Version    string   // of the server, as sent to clients
+	Local      bool                    // it listens on a socket that only this user can open
+	Tokens     []Token                 // each client must present one of them, until SetTokens; nil for none
+	Origins    []string                // of pages whose scripts may connect, such as "https://example.org"
+	Hosts      []string                // accepted Host headers, with or without a port; nil for any
+	MaxMessage int64                   // maximum size of a client's message, in bytes; 0 means 256 MiB if Local, otherwise 64 MiB
+	MaxWaiting int                     // maximum size of the queue for a slow client, in bytes; 0 means 64 MiB
+	Metrics    func(w io.Writer) error // writes the metrics of the server; nil if there are none
+	Ready      func() error            // returns why the server can open no session; nil if that is not known
+	Refused    func(status int)        // counts a refused request; may be nil
+	Version    string                  // of the server, as sent to clients
 	Log        *zap.Logger
 }
 
@@ -125,12 +134,23 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "ok\n") // a client that does not read it has gone
 		return
 	}
+	if r.URL.Path == readyPath && h.isOurs(r.Host) && h.o.Ready != nil {
+		if h.o.Ready() != nil { // the reason is for the server's user
+			fail(http.StatusServiceUnavailable, "not ready").write(w)
+			return
+		}
+		_, _ = io.WriteString(w, "ok\n") // a client that does not read it has gone
+		return
+	}
 	token, f := h.admit(r)
 	if f == nil {
 		w.Header().Set(versionHeader, h.o.Version)
 		f = h.route(w, r, token)
 	}
 	if f != nil {
+		if h.o.Refused != nil {
+			h.o.Refused(f.status)
+		}
 		h.o.Log.Warn("refused a connection", append(h.logFields(r, token), zap.Int("status", f.status), zap.String("reason", f.reason()))...)
 		f.write(w)
 	}
@@ -148,6 +168,10 @@ func (h *Handler) logFields(r *http.Request, token Token) []zap.Field {
 // route handles an admitted request, or returns the error to answer with.
 func (h *Handler) route(w http.ResponseWriter, r *http.Request, token Token) *httpError {
 	switch {
+	case r.URL.Path == metricsPath && h.o.Metrics != nil && r.Method == http.MethodGet:
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_ = h.o.Metrics(w) // a client that does not read it has gone
+		return nil
 	case r.URL.Path != Path:
 		return fail(http.StatusNotFound, "There is nothing here; ACP is at "+Path+".")
 	case !isUpgrade(r):
