@@ -105,6 +105,7 @@ func (s *socket) read() error {
 			full = nil
 		}
 		if kind != websocket.MessageText {
+			s.stop(websocket.StatusUnsupportedData, "ACP is sent in text messages, and this was a binary one")
 			if _, err := io.Copy(io.Discard, r); err != nil {
 				return err
 			}

@@ -51,15 +51,29 @@ func hear(t *testing.T, c *websocket.Conn) string {
 	return string(text)
 }
 
+// A binary message ends the connection, since whoever sends one would wait for its answer for ever. What follows it is not handled.
+func TestBinaryMessage(t *testing.T) {
+	s := start(t, nil)
+	a, c, _ := s.opened(nil)
+	say(t, c, websocket.MessageBinary, initialize)
+	_ = c.Write(context.Background(), websocket.MessageText, []byte(prompt))
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	_, _, err := c.Read(ctx)
+	require.Equal(t, websocket.StatusUnsupportedData, websocket.CloseStatus(err), err)
+	require.ErrorContains(t, err, "ACP is sent in text messages")
+	wait(t, a.gone)
+	require.Empty(t, a.got)
+}
+
 func TestWebSocket(t *testing.T) {
 	s := start(t, nil)
 	a, c, response := s.opened(nil)
 	require.Equal(t, 101, response.StatusCode)
 	require.NotEmpty(t, response.Header.Get(connectionHeader))
 	require.Equal(t, "1.2.3", response.Header.Get(versionHeader))
-	say(t, c, websocket.MessageBinary, initialize)
 	say(t, c, websocket.MessageText, initialize)
-	require.Contains(t, hear(t, c), `"protocolVersion":1`, "the binary one was passed over")
+	require.Contains(t, hear(t, c), `"protocolVersion":1`)
 	say(t, c, websocket.MessageText, "{nothing")
 	require.Equal(t, "{nothing", wait(t, a.got), "what is no message its receiver says")
 	say(t, c, websocket.MessageText, prompt)
