@@ -40,7 +40,7 @@ type Config struct {
 	Shell bool
 	// Reports is the directory for reports, which need not exist; "" for none.
 	Reports string
-	// Flight records the messages of the editor, and those of droid that Start has it record; nil for none.
+	// Flight records the messages of the editor. Start adds those of droids. nil for none.
 	Flight *flight.Recorder
 	// RecentLog returns the last lines of the log; nil if they are not kept.
 	RecentLog func() []string
@@ -96,7 +96,7 @@ func (d *Deps) ClientError(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
 	return acperr.For(d.Client, c.Method == acp.AgentMethodSessionPrompt, NotCancelled(c, err))
 }
 
-// NotCancelled returns the error of a call that failed, unless it failed because the editor has gone.
+// NotCancelled returns err, or for a call that looks cancelled only because the editor has gone, the error that says so.
 func NotCancelled(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
 	if err != nil && err.Code == acperr.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
 		return acperr.Ending()
