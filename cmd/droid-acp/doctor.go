@@ -110,7 +110,7 @@ func demoTurn(ctx context.Context, log *zap.Logger) error {
 		Locate:  func() (string, error) { return self, nil },
 		Version: version(), Log: log,
 	})
-	result := converse(ctx, agent, io.Discard, smoke.Options{
+	result := converse(ctx, agent, tracing{}, io.Discard, smoke.Options{
 		Prompts: []smoke.Prompt{{Text: "Play."}}, CWD: os.TempDir(), Mode: string(stream.ModeSpec), Allow: smoke.Refuse,
 	})
 	if result.Outcome != smoke.Passed {

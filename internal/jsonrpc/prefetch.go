@@ -75,7 +75,12 @@ func (a *PrefetchReader) IdleTime() time.Duration {
 
 // Prefetch starts reading ahead in another goroutine, up to maxPrefetch, until Read is called.
 func (a *PrefetchReader) Prefetch() {
-	if f, ok := a.in.(*os.File); ok {
+	f, ok := a.in.(*os.File)
+	if wraps, is := a.in.(interface{ File() *os.File }); is { // nil if there is none
+		f = wraps.File()
+		ok = f != nil
+	}
+	if ok {
 		a.watch.Do(func() { subprocess.OnWriterGone(f, a.ended) })
 	}
 	a.mu.Lock()
