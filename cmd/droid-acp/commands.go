@@ -44,6 +44,7 @@ func commands() []subcommand {
 		psCommand(),
 		attachCommand(),
 		stopCommand(),
+		reportCommand(),
 		manCommand(),
 		versionCommand(),
 	}
