@@ -214,11 +214,11 @@ func notification(m message) string {
 		return m.Method + " " + short(string(m.Params))
 	}
 	delete(fields, name)
-	rest, err := json.Marshal(fields)
-	if err != nil {
-		return kind
-	}
-	return kind + " " + short(string(rest))
+	var rest strings.Builder
+	enc := json.NewEncoder(&rest)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(fields) // a Builder takes all
+	return kind + " " + short(strings.TrimSpace(rest.String()))
 }
 
 func text(raw json.RawMessage) (s string) {
@@ -249,7 +249,7 @@ func (c *Conversation) droid(here connection, r Record, m message, row *Row) {
 	d.tick(r.Time)
 	switch {
 	case r.Note == noteEnded:
-		d.emit(d.n.Exited(r.Time))
+		d.take(d.n.Exited(r.Time))
 	case r.Line == nil:
 	case r.Dir == Sent:
 		d.sent(r.Time, m, r.Line)
@@ -304,7 +304,7 @@ func (d *replay) tick(now time.Time) {
 		if !ok || !at.Before(now) {
 			return
 		}
-		d.emit(d.n.Tick(at))
+		d.take(d.n.Tick(at))
 	}
 }
 
@@ -317,12 +317,12 @@ func (d *replay) sent(now time.Time, m message, line json.RawMessage) {
 			Text string `json:"text"`
 		}
 		_ = json.Unmarshal(m.Params, &params) // without a text it is an image
-		if len(d.open) == 0 {
-			d.emit(d.n.Begin(now, id, params.Text))
+		if len(d.open) == 0 { // else it is a follow-up of the turn that runs
+			d.open[id] = true
+			d.take(d.n.Begin(now, id, params.Text))
 		}
-		d.open[id] = true
 	case "droid.interrupt_session":
-		d.emit(d.n.Interrupted(now))
+		d.take(d.n.Interrupted(now))
 	case "":
 		var answer struct {
 			Result *struct {
@@ -332,7 +332,7 @@ func (d *replay) sent(now time.Time, m message, line json.RawMessage) {
 		}
 		_ = json.Unmarshal(line, &answer) // no result is a refusal
 		refused := answer.Result == nil || answer.Result.Cancelled || answer.Result.SelectedOption == stream.OptionCancel
-		d.emit(d.n.RequestAnswered(now, id, refused))
+		d.take(d.n.RequestAnswered(now, id, refused))
 	}
 }
 
@@ -360,9 +360,17 @@ func (d *replay) received(now time.Time, line json.RawMessage) {
 			events = d.n.Settings(*result.Settings)
 		}
 	}
+	d.take(events)
+}
+
+// take notes which prompts droid has.
+func (d *replay) take(events []quirks.Event) {
 	for _, ev := range events {
-		if ended, is := ev.(quirks.TurnEnded); is {
-			delete(d.open, ended.RequestID)
+		switch ev := ev.(type) {
+		case quirks.TurnStarted:
+			d.open[ev.RequestID] = true
+		case quirks.TurnEnded:
+			delete(d.open, ev.RequestID)
 		}
 	}
 	d.emit(events)

@@ -36,7 +36,7 @@ func (t *Trace) Fixture(w io.Writer, pid, home string) error {
 	if err != nil {
 		return err
 	}
-	f := &fixture{home: home, kept: map[string]bool{}}
+	f := &fixtureWriter{home: home, kept: map[string]bool{}}
 	for _, r := range t.Records {
 		if (connection{r.Agent, r.Peer, r.PID}) == chosen {
 			f.add(r)
@@ -80,8 +80,8 @@ func (t *Trace) chooseDroid(pid string) (connection, error) {
 	return slices.MaxFunc(all, func(a, b connection) int { return prompts[a] - prompts[b] }), nil
 }
 
-// fixture is a fixture that is being made.
-type fixture struct {
+// fixtureWriter is a fixture that is being made.
+type fixtureWriter struct {
 	home, cwd string
 	kept      map[string]bool // ids of requests that are in it
 	begins    bool            // the session was opened
@@ -91,7 +91,7 @@ type fixture struct {
 	lines     bytes.Buffer
 }
 
-func (f *fixture) add(r Record) {
+func (f *fixtureWriter) add(r Record) {
 	var m message
 	switch {
 	case r.Note == noteClosed && f.begins:
@@ -121,7 +121,7 @@ func (f *fixture) add(r Record) {
 }
 
 // keeps reports whether the fixture has a message.
-func (f *fixture) keeps(r Record, m message) bool {
+func (f *fixtureWriter) keeps(r Record, m message) bool {
 	key := string(r.Dir) + string(m.ID) // of a request
 	switch {
 	case m.Method == "":
@@ -132,6 +132,9 @@ func (f *fixture) keeps(r Record, m message) bool {
 		return f.kept[string(asked)+string(m.ID)]
 	case r.Dir == Sent && !slices.Contains(fixtureMethods, m.Method), m.ID != nil && r.Dir == Received && !slices.Contains(droidRequests, m.Method):
 		f.omitted++
+		return false
+	}
+	if !f.begins && m.Method != methodInitialize {
 		return false
 	}
 	if m.Method == methodInitialize {
@@ -148,7 +151,7 @@ func (f *fixture) keeps(r Record, m message) bool {
 	return true
 }
 
-func (f *fixture) noteVersion(line json.RawMessage) {
+func (f *fixtureWriter) noteVersion(line json.RawMessage) {
 	var head struct {
 		Version string `json:"factoryProtocolVersion"`
 	}
@@ -163,7 +166,7 @@ func (f *fixture) noteVersion(line json.RawMessage) {
 var machineID = regexp.MustCompile(`"machineId":"[^"]*"`)
 
 // line returns a message in the form of a fixture: without the fields of the envelope.
-func (f *fixture) line(line json.RawMessage) string {
+func (f *fixtureWriter) line(line json.RawMessage) string {
 	var m struct {
 		ID     json.RawMessage `json:"id,omitempty"`
 		Method json.RawMessage `json:"method,omitempty"`
@@ -178,9 +181,19 @@ func (f *fixture) line(line json.RawMessage) string {
 	_ = enc.Encode(m) // a Buffer takes all
 	s := strings.TrimSpace(b.String())
 	for _, r := range [][2]string{{f.cwd, "/workspace"}, {f.home, "/home/user"}} {
-		if len(r[0]) > 1 {
-			s = strings.ReplaceAll(s, r[0], r[1])
-		}
+		s = replacePath(s, r[0], r[1])
 	}
 	return machineID.ReplaceAllString(s, `"machineId":"m1"`)
+}
+
+// replacePath replaces a path, but not as a part of another one.
+func replacePath(text, path, with string) string {
+	if len(path) < 2 {
+		return text
+	}
+	whole := regexp.MustCompile(`(^|[^\w.$/-])` + regexp.QuoteMeta(path) + `([^\w.-]|$)`)
+	for range 2 { // two matches may share the character between them
+		text = whole.ReplaceAllString(text, "${1}"+with+"${2}")
+	}
+	return text
 }
