@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxLine is how many bytes a recorded line may have. droid's have several MB (quirk 27).
+	// maxLine is how many bytes a recorded line may have. droid's have several MB.
 	maxLine = 16 << 20
 	// maxWaiting is how many bytes of lines wait for the disk. Further ones are lost, and counted.
 	maxWaiting = 64 << 20
