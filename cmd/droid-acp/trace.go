@@ -21,8 +21,8 @@ func traceCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
 			Use: "trace [flags] FILE", Args: cobra.ExactArgs(1), Short: "Show what was recorded with --trace",
-			Long: "It prints each message with its time, below a message of droid what droid-acp made of it (=) and which messages the editor was sent for it (→), " +
-				"and below these the messages of droid that they came from (←). FILE" + files.OlderSuffix + " is read before FILE, if it is there. " +
+			Long: "It prints each message with its number and time, below a message of droid what droid-acp made of it (=) and, behind an arrow, which messages the editor was sent for it, " +
+				"and below these which messages of droid they came from. FILE" + files.OlderSuffix + " is read before FILE, if it is there. " +
 				"What droid-acp made of a message is worked out again, by this version.\n\n" +
 				"Exit codes: 0 it was shown, 1 the trace could not be read or something not be written, 2 wrong usage.",
 			Example: "  droid-acp --trace /tmp/trace   (in place of droid-acp in the editor's configuration)\n  droid-acp trace /tmp/trace",

@@ -34,8 +34,9 @@ func (c *invocation) traced(log *zap.Logger, run func(tracing) int) int {
 	})
 	fmt.Fprintf(c.stderr, "droid-acp: recording all messages in %s: prompts, answers and texts of files are in it\n", path)
 	defer func() {
-		recorder.Close()
-		_ = file.Close() // what could be written is written
+		if recorder.Close() { // else a write to the file has not returned, and Close would wait for it
+			_ = file.Close() // what could be written is written
+		}
 	}()
 	return run(tracing{recorder})
 }

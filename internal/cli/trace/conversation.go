@@ -317,7 +317,7 @@ func (d *replay) sent(now time.Time, m message, line json.RawMessage) {
 			Text string `json:"text"`
 		}
 		_ = json.Unmarshal(m.Params, &params) // without a text it is an image
-		if len(d.open) == 0 { // else it is a follow-up of the turn that runs
+		if len(d.open) == 0 {                 // else it is a follow-up of the turn that runs
 			d.open[id] = true
 			d.take(d.n.Begin(now, id, params.Text))
 		}
