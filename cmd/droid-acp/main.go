@@ -20,7 +20,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/cli/demo"
@@ -145,7 +145,7 @@ func (c *invocation) serve(log *zap.Logger, traced tracing) int {
 	config.Defaults = c.defaults()
 	config.Trust = trustStore(c.values.String(flags.Trust))
 	config.Dir = dir
-	config.Spare = opening.Spare(cmp.Or(c.values.String(flags.Spare), string(opening.SpareAuto)))
+	config.Spare = launch.Spare(cmp.Or(c.values.String(flags.Spare), string(launch.SpareAuto)))
 	config.ParkAfter = c.values.Duration(flags.ParkAfter)
 	config.Files = session.FilesWay(c.values.String(flags.Files))
 	config.Reports, config.Flight, config.RecentLog = stateFile("reports"), recorder, c.recentLog.lines

@@ -20,6 +20,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/cli/flags"
+	"droid-acp/internal/droid/gateway"
 	"droid-acp/internal/remote/keep"
 	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
@@ -338,7 +339,7 @@ func (s *server) close() {
 // thisAgent describes this program as an agent, for serve and via.
 func thisAgent() relay.Agent {
 	return relay.Agent{
-		Name: "droid-acp", HistoryOwner: "droid", Activity: true, Client: protocol.ParseCapabilities,
+		Name: "droid-acp", HistoryOwner: "droid", Provider: gateway.ProviderID, Activity: true, Client: protocol.ParseCapabilities,
 		PathFields: map[string]string{"_droid/state.result": "cwd", "_droid/export": "path", "_droid/export.result": "path"},
 	}
 }

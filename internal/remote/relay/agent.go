@@ -15,6 +15,7 @@ type Command func(words ...string) string
 type Agent struct {
 	Name         string // of its program, and in its agentInfo
 	HistoryOwner string // who stores the whole conversation, for a sentence
+	Provider     string // the ID of the provider that a client can set; "" for none
 
 	// Activity says that it reports which sessions work, by protocol.ActivityMethod. Sessions of any other agent work while a prompt is
 	// unanswered.

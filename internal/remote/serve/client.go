@@ -23,6 +23,7 @@ type Client struct {
 	out     Outlet
 	options ClientOptions
 	agentKind
+	set         providerRequest // its provider
 	name        string
 	declared    json.RawMessage   // the params of initialize, as an agent gets them; nil until then
 	agent       *agent            // the agent it opens sessions in; nil until the first
@@ -235,10 +236,7 @@ func (c *Client) sessionAgent(but *agent) *agent {
 	if c.agent != nil && c.agent != but && !c.agent.ending && c.agent.program == c.program {
 		return c.agent
 	}
-	if before := c.agent; before != nil {
-		before.clients = slices.DeleteFunc(before.clients, func(other *Client) bool { return other == c })
-		before.endIfUnused()
-	}
+	c.leaveAgent()
 	for a := range c.server.agents {
 		if a != but && !a.queryOnly && !a.ending && a.isLike(c.agentKind) {
 			c.agent = a
@@ -248,6 +246,7 @@ func (c *Client) sessionAgent(but *agent) *agent {
 	}
 	c.agent = c.server.startAgent(c, false)
 	c.agent.initialize(c)
+	c.agent.setProvider(c.set)
 	return c.agent
 }
 
@@ -282,11 +281,14 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 	reopens := h.Method == "session/load" || h.Method == "session/resume"
 	leaves := h.Method == "session/close"
 	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && h.Method != "session/list" && h.Method != "initialize")
+	provider, changes := c.providerChange(line, h)
 	switch {
 	case c.attachParams.WatchOnly && !reopens && !leaves && h.Method != "session/list":
 		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not done", "this client only watches"))
 	case needsAgent && (c.attachParams.Joins || c.attachParams.WatchOnly):
 		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
+	case changes && h.ID != nil:
+		c.changeProvider(line, h, provider)
 	case needsAgent && open != nil && open.worksForOthers(c): // a fork: the agent that has the session does not copy one that works
 		c.forward(c.sessionAgent(open.agent), line, h, nil)
 	case needsAgent:
@@ -365,6 +367,8 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 		c.refuse(h.ID, refusal)
 	case c.attachParams.WatchOnly, c.attachParams.Joins:
 		open.join(c, line, h, "")
+	case c.otherProvider(open):
+		c.reopenElsewhere(open, alone, line, h)
 	case open.working && (moves || lacks != nil && !alone):
 		c.refuse(h.ID, open.reopenError(wants, moves, lacks))
 	case !open.working && (moves || lacks != nil || alone && (open.subscriber(c) != nil || wants.sameServers(open.params))):

@@ -252,7 +252,7 @@ func withServer(t *testing.T, test func(t *testing.T, h *testServer)) {
 		h := &testServer{t: t}
 		var err error
 		h.Server, err = New(Options{
-			Agent: relay.Agent{HistoryOwner: "droid", Activity: true, Client: protocol.ParseCapabilities}, Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
+			Agent: relay.Agent{HistoryOwner: "droid", Provider: "main", Activity: true, Client: protocol.ParseCapabilities}, Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
 			Version: "1", Log: zap.NewNop(), Command: func(words ...string) string { return "<" + strings.Join(words, " ") + ">" },
 			start:           h.start,
 			startQueryAgent: h.startQueryAgent,
