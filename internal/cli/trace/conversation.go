@@ -31,7 +31,7 @@ type Span struct {
 	Kind  SpanKind
 	Label string
 	Begin time.Time
-	End   time.Time // of the trace, if it is Open
+	End   time.Time // of the trace or of the peer, if it is Open
 	Open  bool
 	Row   *Row // in which it begins
 }
@@ -121,6 +121,9 @@ func (c *Conversation) add(n int, r Record) {
 		row.From, row.To, row.What = "", "", fmt.Sprintf("(%d lines were lost here)", r.Lost)
 	case r.Note != "":
 		row.What = "(" + r.Note + ")"
+		if r.Note == noteEnded {
+			c.leaveOpen(here, r.Time)
+		}
 	case r.Size > 0:
 		row.What = fmt.Sprintf("(a line of %d bytes, which was not recorded)", r.Size)
 	case !isMessage:
@@ -162,9 +165,8 @@ func (c *Conversation) describe(here connection, r Record, m message, row *Row) 
 			dir = Sent
 		}
 		answer := "answer"
-		if span := c.calls[call{here, dir, id}]; span != nil {
+		if span := c.answered(here, dir, id); span != nil {
 			span.End = r.Time
-			delete(c.calls, call{here, dir, id})
 			answer = fmt.Sprintf("answer to %s, after %s", span.Label, elapsed(span.Begin, r.Time))
 		} else {
 			answer += " to " + id
@@ -182,6 +184,36 @@ func (c *Conversation) describe(here connection, r Record, m message, row *Row) 
 	c.Spans = append(c.Spans, span)
 	c.calls[call{here, r.Dir, id}] = span
 	return label + " " + short(string(m.Params))
+}
+
+// leaveOpen ends the spans of requests that a peer that has ended can neither answer nor have answered.
+func (c *Conversation) leaveOpen(here connection, at time.Time) {
+	for request, span := range c.calls {
+		if request.connection == here {
+			span.End, span.Open = at, true
+			delete(c.calls, request)
+		}
+	}
+}
+
+// answered returns the span that an answer ends, nil if it is not known. Before 0.225 droid's errors may not name the request.
+func (c *Conversation) answered(here connection, dir Direction, id string) *Span {
+	if span := c.calls[call{here, dir, id}]; span != nil || id != "null" {
+		delete(c.calls, call{here, dir, id})
+		return span
+	}
+	var only *Span
+	var its call
+	for request, span := range c.calls {
+		if request.connection == here && request.dir == dir {
+			if only != nil {
+				return nil
+			}
+			only, its = span, request
+		}
+	}
+	delete(c.calls, its)
+	return only
 }
 
 func kindOf(r Record) SpanKind {

@@ -196,3 +196,19 @@ func TestPausesAreShort(t *testing.T) {
 	require.Equal(t, time.Hour-time.Minute-shortestPause, paused)
 	require.Equal(t, time.Minute, at(began.Add(time.Minute)))
 }
+
+// A droid that has ended answers nothing any more; the refusal of a request may not name it.
+func TestRequestsOfADroidThatEnded(t *testing.T) {
+	at := func(n int) time.Time { return began.Add(time.Duration(n) * time.Second) }
+	c := New(&Trace{Records: []Record{
+		{Time: at(0), Peer: Droid, PID: 7, Dir: Sent, Line: json.RawMessage(`{"id":"r1","method":"droid.get_version"}`)},
+		{Time: at(1), Peer: Droid, PID: 7, Dir: Received, Line: json.RawMessage(`{"id":null,"error":{"code":-32600,"message":"no"}}`)},
+		{Time: at(2), Peer: Droid, PID: 7, Dir: Sent, Line: json.RawMessage(`{"id":"r2","method":"droid.add_user_message"}`)},
+		{Time: at(3), Peer: Droid, PID: 7, Dir: Received, Note: noteEnded},
+		{Time: at(9), Peer: Editor, Dir: Received, Line: json.RawMessage(`{"method":"b"}`)},
+	}})
+	require.Equal(t, at(1), c.Spans[0].End)
+	require.False(t, c.Spans[0].Open)
+	require.Equal(t, at(3), c.Spans[1].End)
+	require.True(t, c.Spans[1].Open)
+}
