@@ -3,6 +3,7 @@ package droid
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"time"
 
 	"go.uber.org/zap"
@@ -52,6 +53,8 @@ type Command struct {
 	// SystemPrompt is added to droid's system prompt, "" for nothing. It applies to all sessions of the process, new and loaded, also after
 	// a compaction; droid does not store it (0.99 to 0.225).
 	SystemPrompt string
+	// Trace, if not nil, is called with the process's ID, its stdin and its stdout, and returns what is used instead of these two.
+	Trace func(pid int, stdin io.WriteCloser, stdout io.Reader) (io.WriteCloser, io.Reader)
 }
 
 // arguments returns the command line after the program. The flags --model, --auto and --use-spec have no effect in this mode (0.99 to
@@ -84,7 +87,11 @@ func start(cmd Command, log *zap.Logger, b timeouts) (*Client, error) {
 	if p.settings != nil {
 		settings = p.settings.Replace
 	}
-	return newClient(&burstReader{r: p.Stdout}, p.Stdin, p, settings, log, b), nil
+	stdin, stdout := io.WriteCloser(p.Stdin), io.Reader(p.Stdout)
+	if cmd.Trace != nil {
+		stdin, stdout = cmd.Trace(p.ID(), stdin, stdout)
+	}
+	return newClient(&burstReader{r: stdout}, stdin, p, settings, log, b), nil
 }
 
 // process is one running droid.

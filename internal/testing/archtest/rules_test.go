@@ -19,7 +19,7 @@ var areas = map[string]string{
 	"render":    "quirks droid acp sys text",
 	"quirks":    "droid",
 	"workspace": "droid sys text",
-	"cli":       "droid jsonrpc sys text",
+	"cli":       "quirks droid jsonrpc sys text",
 	"remote":    "acp jsonrpc sys text",
 	"droid":     "jsonrpc sys text",
 	"acp":       "jsonrpc text",
