@@ -154,3 +154,40 @@ func TestDirectoryIsRemoved(t *testing.T) {
 	require.Contains(t, answer, gone)
 	require.NotContains(t, answer, "--version")
 }
+
+// A line of 300 MB, which no droid writes, is passed over, and the log has its length.
+func TestLineOf300MB(t *testing.T) {
+	t.Parallel()
+	a := startAgent(t, `head -c 300000000 /dev/zero | tr '\0' x; echo`, nil, "--log-file", "log")
+	a.begin()
+	a.converse()
+	require.NoError(t, a.stdin.Close())
+	a.awaitEnd()
+	log, err := os.ReadFile(filepath.Join(a.dir, "log"))
+	require.NoError(t, err)
+	require.Contains(t, string(log), `"bytes":300000001`)
+}
+
+// A machine that sleeps stops the agent and droid. What the editor has sent meanwhile is done when it wakes up.
+func TestSuspend(t *testing.T) {
+	t.Parallel()
+	a := startAgent(t, "", nil)
+	a.begin()
+	stopped := []int{a.cmd.Process.Pid}
+	for _, line := range a.awaitFile("pids") {
+		pid, err := strconv.Atoi(line)
+		require.NoError(t, err)
+		stopped = append(stopped, pid)
+	}
+	for _, pid := range stopped {
+		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	}
+	a.prompt("hello")
+	for _, pid := range stopped {
+		require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
+	}
+	a.awaitText("session/request_permission")
+	require.NoError(t, a.stdin.Close())
+	a.awaitEnd()
+	a.requireGone("pids")
+}
