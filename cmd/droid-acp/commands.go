@@ -44,6 +44,7 @@ func commands() []subcommand {
 		psCommand(),
 		attachCommand(),
 		stopCommand(),
+		reportCommand(),
 		manCommand(),
 		versionCommand(),
 	}
@@ -57,6 +58,7 @@ type invocation struct {
 	args             []string     // arguments that are not flags
 	unknownVariables []string     // messages about variables that are not read
 	stdin            io.Reader
-	stdout, stderr   io.Writer // stderr makes the texts of others safe
-	mute             func()    // discards further output to stderr
+	stdout, stderr   io.Writer    // stderr makes the texts of others safe
+	mute             func()       // discards further output to stderr
+	recentLog        *recentLines // of the log, once it is made
 }

@@ -22,12 +22,14 @@ import (
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/cli/demo"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc/flight"
 	"droid-acp/internal/remote/keep"
 	"droid-acp/internal/text/visible"
 )
@@ -115,44 +117,46 @@ func (c *invocation) serve(log *zap.Logger) int {
 	if err != nil {
 		dir = os.TempDir() // for the prewarmed process only; sessions name their own
 	}
-	agent := adapter.New(adapter.Config{
-		Config: opening.Config{
-			Start: func(command droid.Command) (*droid.Client, error) {
-				path, err := c.findDroid()
-				if err != nil {
-					return nil, err
-				}
-				command.Path = path
-				client, err := droid.Start(command, log)
-				if err == nil {
-					limit.raise(client.Exited())
-				}
-				return client, err
-			},
-			Store:    sessionStore(os.Getenv, log),
-			Defaults: c.defaults(),
-			Trust:    trustStore(c.values.String(flags.Trust)),
-			Dir:      dir,
-			Spare:    opening.Spare(cmp.Or(c.values.String(flags.Spare), string(opening.SpareAuto))),
-		},
-		Locate:       c.findDroid,
-		Release:      releaseOf,
+	recorder := flight.New(recordedBytes)
+	config := adapter.Config{
 		Login:        c.startLogin(log),
 		LoginCommand: c.clientsLogin(),
-		ParkAfter:    c.values.Duration(flags.ParkAfter),
-		Files:        adapter.FilesWay(c.values.String(flags.Files)),
 		ClientShows:  c.values.String(flags.ClientShows),
 		Journal:      stateFile("edits"),
-		Shell:        c.values.Bool(flags.Shell),
-		Version:      version(),
 		Log:          log,
-	})
+	}
+	config.Start = func(command droid.Command) (*droid.Client, error) {
+		path, err := c.findDroid()
+		if err != nil {
+			return nil, err
+		}
+		command.Path, command.Flight = path, recorder
+		client, err := droid.Start(command, log)
+		if err == nil {
+			limit.raise(client.Exited())
+		}
+		return client, err
+	}
+	config.Locate, config.Release, config.Version = c.findDroid, releaseOf, version()
+	config.Store = sessionStore(os.Getenv, log)
+	config.Defaults = c.defaults()
+	config.Trust = trustStore(c.values.String(flags.Trust))
+	config.Dir = dir
+	config.Spare = opening.Spare(cmp.Or(c.values.String(flags.Spare), string(opening.SpareAuto)))
+	config.ParkAfter = c.values.Duration(flags.ParkAfter)
+	config.Files = session.FilesWay(c.values.String(flags.Files))
+	config.Reports, config.Flight, config.RecentLog = stateFile("reports"), recorder, c.recentLog.lines
+	config.Shell = c.values.Bool(flags.Shell)
+	agent := adapter.New(config)
 	c.leaving.onForce(agent.Kill)
 	if err := agent.Serve(c.leaving.ctx, c.stdin, c.stdout); err != nil && !errors.Is(err, context.Canceled) {
 		return exitFailed
 	}
 	return exitOK
 }
+
+// recordedBytes bounds the messages that are kept for a report.
+const recordedBytes = 1 << 20
 
 // findDroid finds the droid program. The error says what to do, also if droid would not find its home: it would exit without saying why
 // (0.99 to 0.225).

@@ -13,7 +13,6 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
-	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/cli/smoke"
 	"droid-acp/internal/droid"
@@ -83,22 +82,20 @@ func (c *invocation) smoke(log *zap.Logger, options smoke.Options) int {
 	if c.values.Bool("demo") {
 		trusted, sessions = nil, nil // the scripted droid runs nothing of a project, and stores nothing
 	}
-	agent := adapter.New(adapter.Config{
-		Config: opening.Config{
-			Start: func(command droid.Command) (*droid.Client, error) {
-				found, err := c.locateDroid()
-				if err != nil {
-					return nil, err
-				}
-				command.Path, command.Args, command.Env = found.Path, found.Args, smoke.Environment(os.Environ())
-				return droid.Start(command, log)
-			},
-			Defaults: c.defaults(), Trust: trusted, Store: sessions, Dir: options.CWD,
-		},
-		Locate:  func() (string, error) { command, err := c.locateDroid(); return command.Path, err },
-		Release: releaseOf,
-		Shell:   c.values.Bool(flags.Shell), Version: version(), Log: log,
-	})
+	config := adapter.Config{Log: log}
+	config.Start = func(command droid.Command) (*droid.Client, error) {
+		found, err := c.locateDroid()
+		if err != nil {
+			return nil, err
+		}
+		command.Path, command.Args, command.Env = found.Path, found.Args, smoke.Environment(os.Environ())
+		return droid.Start(command, log)
+	}
+	config.Locate = func() (string, error) { command, err := c.locateDroid(); return command.Path, err }
+	config.Release, config.Version = releaseOf, version()
+	config.Defaults, config.Trust, config.Store, config.Dir = c.defaults(), trusted, sessions, options.CWD
+	config.Shell = c.values.Bool(flags.Shell)
+	agent := adapter.New(config)
 	c.leaving.onForce(agent.Kill)
 	options.Log = log
 	out := &errWriter{to: c.stdout}

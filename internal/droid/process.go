@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/projectconfig"
+	"droid-acp/internal/jsonrpc/flight"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/sys/subprocess"
 )
@@ -43,6 +44,8 @@ type Command struct {
 	// droid watches no files (see withoutWatching), and in droid and everything it runs, git runs no program that a repository configures
 	// for watching files or checking signatures, uses no bare repository that is not named explicitly, and its status runs no hook.
 	TrustsAll bool
+	// Flight records the messages of the process; nil for none.
+	Flight *flight.Recorder
 	// SystemPrompt is added to droid's system prompt, "" for nothing. It applies to all sessions of the process, new and loaded, also after
 	// a compaction; droid does not store it (0.99 to 0.225).
 	SystemPrompt string
@@ -94,6 +97,7 @@ type process struct {
 	own      map[string]string    // the user's variables for MCP servers, see withoutWatching
 	dir      *files.TempDir       // see Command.Alone; nil if there is none
 	scratch  *files.TempDir       // see Command.Scratch; nil if there is none
+	flight   *flight.Connection   // see Command.Flight; nil if there is none
 }
 
 // startProcess starts droid.
@@ -122,6 +126,7 @@ func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 		p.clean()
 		return nil, err
 	}
+	p.flight = cmd.Flight.Connection(fmt.Sprintf("droid %d", p.ID()))
 	log.Info("droid has started", zap.String("droid", c.Path), zap.Int("pid", p.ID()))
 	log.Debug("droid's arguments", zap.Strings("args", c.Args))
 	return p, nil

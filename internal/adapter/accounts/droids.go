@@ -76,7 +76,7 @@ func (a *Accounts) TurnEnded(d Droid, ev quirks.TurnEnded, needed bool) {
 	}
 }
 
-// tellNews tells the editor as whom droid works, where that has changed. The caller holds mu.
+// tellNews reports the account that droid uses to the editor, if it has changed. The caller holds mu.
 func (a *Accounts) tellNews(status protocol.AuthStatus) {
 	if a.status != status.Kind {
 		a.status = status.Kind

@@ -7,7 +7,7 @@ import (
 	"droid-acp/internal/droid/login"
 )
 
-// Ways to log in, beside droid's own in package login.
+// Ways to log in, besides droid's own in package login.
 const (
 	// loginEarlier is the name of the only method of earlier versions. Clients may
 	// have stored it.

@@ -1,6 +1,5 @@
-// Package opening starts droids and opens sessions in them: new ones, stored ones in the
-// directory that is asked for, copies. What a project brings to run that nobody has trusted is
-// left out. It knows droid's processes and files, and no session of the agent's.
+// Package opening starts droids and opens sessions in them: new ones, stored ones in the directory that is asked for, copies. It leaves out
+// what an untrusted project would run. It knows droid's processes and files, and no session of the agent's.
 package opening
 
 import (
@@ -25,7 +24,7 @@ import (
 	"droid-acp/internal/workspace/trust"
 )
 
-// Config is what an Opener needs to know.
+// Config configures an Opener.
 type Config struct {
 	// Start starts a droid process. It finds the program by itself: the command's Path,
 	// Args and Env are empty.
@@ -60,7 +59,7 @@ func (s Spare) again() bool {
 	return s == SpareEach || s == SpareAuto && memory.Available() >= spareMemory
 }
 
-// spareMemory is how many bytes of memory are free where a droid is started that nobody asked for.
+// spareMemory is how many bytes of memory must be free to start a droid in advance.
 const spareMemory = 4 << 30
 
 // Opener starts droids and opens sessions in them.
@@ -123,12 +122,10 @@ func OutOfTime(ctx context.Context, err error) error {
 	return err
 }
 
-// Launch starts droid in cwd, or takes the spare if that was, and opens a session in it. It blocks. added
-// is what the process adds to droid's system prompt, which the spare does not.
-// What a project brings to run that nobody has trusted is left out.
-// On an error the process is gone. If droid does not start because it is to take
-// MCP servers, it is started once more and gets them with the session. One that hangs
-// is started once more, too.
+// Launch starts droid in cwd, or takes the spare if that fits, and opens a session in it. It blocks. added is the process's addition to
+// droid's system prompt, which the spare does not have. What an untrusted project would run is left out. On an error the process is gone.
+// If droid does not start because it is to take MCP servers, or hangs, it is started once more; in the first case it gets the servers with
+// the session.
 func (o *Opener) Launch(ctx context.Context, cwd string, servers []stream.MCPServer, added string, open Open) (*droid.Client, *stream.SessionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Time, ErrTime)
 	defer cancel()
@@ -224,8 +221,8 @@ func (o *Opener) takeSpare(command droid.Command) *droid.Client {
 	return client
 }
 
-// LaunchAlone starts a droid in cwd that runs nothing of anybody's, and has it open a
-// session. It is for a droid that only copies or names one. It blocks. On an error the process is gone.
+// LaunchAlone starts a droid in cwd that runs nothing for the user or the project, and opens a session in it. It is for a droid that only
+// copies or names one. It blocks. On an error the process is gone.
 func (o *Opener) LaunchAlone(ctx context.Context, cwd string, open Open) (*droid.Client, *stream.SessionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Time, ErrTime)
 	defer cancel()
@@ -287,8 +284,8 @@ func (o *Opener) openIn(ctx context.Context, patience time.Duration, client *dro
 	return nil, ErrTime
 }
 
-// commandIn is how droid is started in cwd: without what the project brings that nobody
-// has trusted. It reads files. The error says that droid cannot leave it out.
+// commandIn returns how droid is started in cwd: without what an untrusted project brings. It reads files. The error says that droid cannot
+// leave it out.
 func (o *Opener) commandIn(ctx context.Context, cwd string) (droid.Command, error) {
 	p, err := o.Project(ctx, cwd, nil)
 	if err != nil {
@@ -308,8 +305,8 @@ func (o *Opener) commandIn(ctx context.Context, cwd string) (droid.Command, erro
 	return command, nil
 }
 
-// versionTime bounds the wait for a droid to tell its version. It does so 0.3 s (0.225) to
-// 1 s (0.99) after its start, later on a busy machine, and opens no session before.
+// versionTime bounds the wait for droid's version. droid reports it 0.3 s (0.225) to 1 s (0.99) after its start, later on a busy machine,
+// and opens no session before.
 const versionTime = 20 * time.Second
 
 // setRuntime gives a process its MCP servers and our hooks, if it takes any, and says what
@@ -339,14 +336,12 @@ func (o *Opener) setRuntime(ctx context.Context, client *droid.Client, r droid.R
 	return nil, nil
 }
 
-// OpenNew opens a new session with instructions. droid gets the words with the
-// session and stores them there, so that they hold whoever loads it.
+// OpenNew opens a new session with instructions. droid stores them with the session, so that they hold for every process that loads it.
 func (o *Opener) OpenNew(ctx context.Context, w instructions.Wanted) (*droid.Client, *stream.SessionInfo, error) {
 	return o.Launch(ctx, w.CWD, w.Servers, w.Added(w.Text), o.Make("", w.CWD, w.Instructions))
 }
 
-// Added is what a process is to add to the system prompt when it loads a stored
-// session. It blocks.
+// Added returns a process's addition to the system prompt when it loads a stored session. It blocks.
 func (o *Opener) Added(ctx context.Context, id string, i instructions.Instructions) string {
 	if i.Text == "" {
 		return i.Added("")

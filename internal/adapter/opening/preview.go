@@ -37,8 +37,8 @@ type previews struct {
 	}
 }
 
-// Preview returns what droid would say of a new session in cwd, without what its project brings that nobody has trusted. droid tells its
-// settings of a session alone, so a process opens one; no MCP server and no hook runs for that, and what it stores is removed.
+// Preview returns what droid would report of a new session in cwd, without what an untrusted project brings. droid reports its settings
+// only for a session, so a process opens one; no MCP server and no hook runs for it, and what it stores is removed.
 func (o *Opener) Preview(ctx context.Context, cwd string) (p Preview, err error) {
 	select {
 	case o.previews.turn <- struct{}{}:

@@ -74,7 +74,7 @@ func (o *Opener) Marked(ctx context.Context, id string) (time.Time, error) {
 	return ofSession(ctx, o, "Store.Marked", id, sure(o.cfg.Store.Marked))
 }
 
-// Project looks at what a project brings to run, as far as client does anything with it; nil stands for any droid.
+// Project reads what a project would run, as far as client uses it; nil stands for any droid.
 func (o *Opener) Project(ctx context.Context, cwd string, client *droid.Client) (trust.Project, error) {
 	return files.CallBounded(ctx, o.calls, "Trust.Look", cwd, sure(func(cwd string) trust.Project {
 		if client == nil {
@@ -178,14 +178,14 @@ func elsewhere(cwd, was, why string) *jsonrpc.Error {
 	return acperr.Internal("cwd_refused", "The session belongs to "+was+" and was not opened in "+cwd+": "+why+" Or open it with the cwd "+was+".")
 }
 
-// Open is what a process is to open: a new session, a stored one, or a copy of that.
+// Open describes what a process opens: a new session, a stored one, or a copy of that.
 type Open struct {
 	New      *droid.InitializeParams // for a new session, see Make; nil for a stored one
 	ID       string                  // of the stored session
 	Messages int                     // how many of its messages droid is asked for, see droid.LoadParams
 	CWD      string                  // where the session works from then on; "" for where it did
 	Held     error                   // why another agent has it open, or may have; nil where this one alone has it
-	Copy     *Copied                 // has droid copy it, and go on with the copy if there is a CWD; nil for no copy
+	Copy     *Copied                 // makes droid copy it, and continue with the copy if there is a CWD; nil for no copy
 }
 
 // Copied is a copy of a stored session.
@@ -199,8 +199,8 @@ func (o *Opener) Make(id, cwd string, i instructions.Instructions) Open {
 	return Open{New: &droid.InitializeParams{SessionID: id, CWD: cwd, Settings: o.cfg.Defaults.Settings(), SystemPrompt: i.Text}}
 }
 
-// OpenIn has a process open a session; a stored one that is to work in a directory needs a process that was started
-// there. servers are the MCP servers to pass with it: those that the process was not given before.
+// OpenIn makes a process open a session; a stored one that is to work in a directory needs a process that was started there. servers are
+// the MCP servers to pass with it: those that the process was not given before.
 func (o *Opener) OpenIn(ctx context.Context, client *droid.Client, servers []stream.MCPServer, open Open) (*stream.SessionInfo, error) {
 	if open.New != nil {
 		p := *open.New
@@ -233,7 +233,7 @@ func (o *Opener) OpenIn(ctx context.Context, client *droid.Client, servers []str
 	return info, err
 }
 
-// load has a process load a session. Where droid cannot read the session's file, the error names that.
+// load makes a process load a session. If droid cannot read the session's file, the error says so.
 func (o *Opener) load(ctx context.Context, client *droid.Client, p droid.LoadParams) (*stream.SessionInfo, error) {
 	info, err := client.Load(ctx, p)
 	if refused, ok := errors.AsType[*stream.RPCError](err); ok && strings.HasPrefix(refused.Message, "Invalid session file") { // 0.99 to 0.225
@@ -244,8 +244,7 @@ func (o *Opener) load(ctx context.Context, client *droid.Client, p droid.LoadPar
 	return info, err
 }
 
-// place has droid go on with a stored session in cwd. It reads files, and writes the
-// session's file if droid would go on elsewhere.
+// place makes droid work with a stored session in cwd. It reads files, and writes the session's file if droid would work elsewhere.
 func (o *Opener) place(ctx context.Context, id, cwd string, held error) error {
 	found, err := o.Find(ctx, id)
 	switch {
@@ -265,8 +264,8 @@ func (o *Opener) place(ctx context.Context, id, cwd string, held error) error {
 	return nil
 }
 
-// DirectoryOf is the directory for a process that only copies or names a stored session:
-// the one that droid goes on in, or fallback if that is gone or not known.
+// DirectoryOf returns the directory for a process that only copies or names a stored session: the one in which droid would work, or
+// fallback if that is gone or not known.
 func (o *Opener) DirectoryOf(ctx context.Context, id, fallback string) string {
 	found, err := o.Find(ctx, id)
 	if err != nil || o.checkDirectory(ctx, "cwd", found.CWD) != nil || o.sameDirectory(ctx, found.CWD, fallback) {
@@ -288,7 +287,7 @@ func (o *Opener) Target(ctx context.Context, path string) string {
 	return filepath.Clean(path)
 }
 
-// Copy has a droid of its own copy a stored session. It blocks.
+// Copy starts a droid to copy a stored session. It blocks.
 func (o *Opener) Copy(ctx context.Context, cwd, id string, made *Copied) error {
 	client, _, err := o.LaunchAlone(ctx, cwd, Open{ID: id, Messages: 1, Copy: made})
 	if err == nil {

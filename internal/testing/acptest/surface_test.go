@@ -50,7 +50,7 @@ func sources(t *testing.T, dirs ...string) string {
 func TestKnown(t *testing.T) {
 	surface, known := ours(t)
 	require.Empty(t, known.NotLookedAt(surface), "known.json says of each whether it is served")
-	code := sources(t, "acp/protocol", "adapter", "adapter/options", "render")
+	code := sources(t, "acp/protocol", "adapter", "adapter/session", "adapter/options", "render")
 	page, err := os.ReadFile(root + "docs/programs.md")
 	require.NoError(t, err)
 	_, list, _ := strings.Cut(string(page), "**Not there.**")

@@ -133,8 +133,8 @@ func (r *Registry[S]) Release(s S, id string) {
 	}
 }
 
-// Forget makes a session unknown under all its ids. It goes on until it is
-// stopped; whoever opens one of the ids waits for its end.
+// Forget removes a session from the registry under all its ids. It continues until it is stopped; a request that opens one of the ids waits
+// for its end.
 func (r *Registry[S]) Forget(s S) {
 	r.mu.Lock()
 	defer r.unlock()
@@ -186,7 +186,7 @@ func (r *Registry[S]) Close() {
 	}
 }
 
-// Beside runs f beside the caller. Who waits for the sessions waits for it, too.
+// Beside runs f in a goroutine. Waiting for the sessions includes it.
 func (r *Registry[S]) Beside(f func()) {
 	r.mu.Lock()
 	closing := r.closing
