@@ -1,4 +1,4 @@
-package adapter
+package session_test
 
 import (
 	"encoding/json"
