@@ -87,6 +87,20 @@ func TestReadOnlyHome(t *testing.T) {
 	require.Contains(t, string(log), "read-only file system")
 }
 
+// A home that is not there, or goes while a session works, is made again.
+func TestHomeIsRemoved(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "home")
+	a := startAgent(t, "", []string{"HOME=" + home})
+	a.begin()
+	require.NoError(t, os.RemoveAll(home))
+	a.converse()
+	require.NotContains(t, a.open(10), `"error"`)
+	a.send(`{"jsonrpc":"2.0","id":11,"method":"session/list","params":{}}`)
+	require.Contains(t, a.response(11).Raw, `"sessions":[]`)
+	require.DirExists(t, home)
+}
+
 // A droid for another processor is named as that, with both systems.
 func TestDroidForAnotherProcessor(t *testing.T) {
 	t.Parallel()
