@@ -27,9 +27,9 @@ type socket struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	awake  chan struct{}
-	moved  atomic.Int64 // pieces read, or written after a wait: a client that sends or takes them is alive
-	held   atomic.Bool  // the client is not being read
-	writes atomic.Int64 // start of the write in progress, in nanoseconds; 0 if none
+	moved  atomic.Int64              // pieces read, or written after a wait: a client that sends or takes them is alive
+	held   atomic.Bool               // the client is not being read
+	writes atomic.Pointer[time.Time] // start of the write in progress; nil if none
 
 	mu      sync.Mutex
 	queue   [][]byte
@@ -266,9 +266,9 @@ func (s *socket) writeMessage(text []byte) error {
 // alive; a full one takes it only after the client has read something.
 func (s *socket) writing() (written func()) {
 	began := time.Now()
-	s.writes.Store(began.UnixNano())
+	s.writes.Store(&began)
 	return func() {
-		if s.writes.Store(0); time.Since(began) >= blockedAfter {
+		if s.writes.Store(nil); time.Since(began) >= blockedAfter {
 			s.moved.Add(1)
 		}
 	}
@@ -277,7 +277,7 @@ func (s *socket) writing() (written func()) {
 // isBlocked reports whether a piece waits for room.
 func (s *socket) isBlocked() bool {
 	began := s.writes.Load()
-	return began != 0 && time.Since(time.Unix(0, began)) >= blockedAfter
+	return began != nil && time.Since(*began) >= blockedAfter
 }
 
 func (s *socket) isLate() bool {
