@@ -128,6 +128,7 @@ type pendingCall struct {
 	params     openParams // if it opens a session
 	deletes    string     // the ID of the session that it deletes
 	prompt     []byte     // the params of a steering message
+	operation  *operation // of a prompt; nil if it has none
 	note       string     // a note for the client alone, if it joins a session
 	previousID string     // the ID by which the client knew the session that it loads
 	done       func(result []byte, err error)
@@ -322,6 +323,9 @@ func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct
 			c.session.sendText(c.client, c.note) // after the response that opens the session
 		}
 	}
+	if c.operation != nil {
+		c.session.endOperation(c.operation, line)
+	}
 	if c.done != nil {
 		var err error
 		if result == nil {
@@ -513,6 +517,9 @@ func (a *agent) handleExit(e *jsonrpc.Error) {
 	for _, c := range a.calls {
 		if c.client != nil {
 			c.client.refuse(c.id, e)
+		}
+		if c.operation != nil {
+			c.session.endOperation(c.operation, jsonrpc.EncodeError(c.id, e))
 		}
 		if c.done != nil {
 			c.done(nil, e)

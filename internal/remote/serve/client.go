@@ -332,6 +332,7 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 		c.deleteSession(open, line, h)
 	case open.subscriber(c) == nil && h.Method != "session/set_title": // which an agent refuses for a session that it does not have open
 		c.forwardQuery(line, h)
+	case h.Method == "session/prompt" && h.ID != nil && open.repeats(c, line, h):
 	case h.Method == "session/prompt" && h.ID != nil && open.deferPrompt(c, line):
 	case leaves && (len(open.subscribers) > 1 || !c.has(Full)) && h.ID != nil:
 		open.unsubscribe(c)
@@ -448,6 +449,7 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *
 	case "session/prompt":
 		if open != nil {
 			open.assignFiles(c) // they go to the client whose user types
+			asked.operation = open.beginOperation(params)
 			open.promptBegan(c, params)
 		}
 	case protocol.SteeringMethod:

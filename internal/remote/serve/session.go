@@ -20,9 +20,10 @@ type session struct {
 	server      *Server
 	id          string
 	agent       *agent
-	prompted    time.Time  // when the prompt came of which no text has come yet; zero otherwise
-	token       string     // the name of the token of the client that opened it
-	params      openParams // as it was opened
+	operations  []*operation // the oldest first
+	prompted    time.Time    // when the prompt came of which no text has come yet; zero otherwise
+	token       string       // the name of the token of the client that opened it
+	params      openParams   // as it was opened
 	title       string
 	journal     *journal
 	subscribers []*subscriber // in the order of their arrival
