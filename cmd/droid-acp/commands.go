@@ -43,6 +43,7 @@ func commands() []subcommand {
 		serverCommand(),
 		psCommand(),
 		attachCommand(),
+		traceCommand(),
 		stopCommand(),
 		reportCommand(),
 		manCommand(),

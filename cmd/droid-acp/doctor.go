@@ -106,7 +106,7 @@ func demoTurn(ctx context.Context, log *zap.Logger) error {
 	config.Locate = func() (string, error) { return self, nil }
 	config.Version = version()
 	config.Dir = os.TempDir()
-	result := converse(ctx, adapter.New(config), io.Discard, smoke.Options{
+	result := converse(ctx, adapter.New(config), tracing{}, io.Discard, smoke.Options{
 		Prompts: []smoke.Prompt{{Text: "Play."}}, CWD: os.TempDir(), Mode: string(stream.ModeSpec), Allow: smoke.Refuse,
 	})
 	if result.Outcome != smoke.Passed {

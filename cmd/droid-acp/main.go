@@ -20,7 +20,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/cli/demo"
@@ -103,11 +103,13 @@ func runServe(c *invocation) int {
 	if c.values.Bool(flags.Keep) {
 		return c.logged(c.runBridge)
 	}
-	return c.logged(c.serve)
+	return c.logged(func(log *zap.Logger) int {
+		return c.traced(log, func(t tracing) int { return c.serve(log, t) })
+	})
 }
 
 // serve runs the agent.
-func (c *invocation) serve(log *zap.Logger) int {
+func (c *invocation) serve(log *zap.Logger, traced tracing) int {
 	if onTerminal(c.stdin) {
 		printUsageHint(c.stderr)
 	}
@@ -131,6 +133,7 @@ func (c *invocation) serve(log *zap.Logger) int {
 			return nil, err
 		}
 		command.Path, command.Flight = path, recorder
+		traced.droid(&command)
 		client, err := droid.Start(command, log)
 		if err == nil {
 			limit.raise(client.Exited())
@@ -142,14 +145,15 @@ func (c *invocation) serve(log *zap.Logger) int {
 	config.Defaults = c.defaults()
 	config.Trust = trustStore(c.values.String(flags.Trust))
 	config.Dir = dir
-	config.Spare = opening.Spare(cmp.Or(c.values.String(flags.Spare), string(opening.SpareAuto)))
+	config.Spare = launch.Spare(cmp.Or(c.values.String(flags.Spare), string(launch.SpareAuto)))
 	config.ParkAfter = c.values.Duration(flags.ParkAfter)
 	config.Files = session.FilesWay(c.values.String(flags.Files))
 	config.Reports, config.Flight, config.RecentLog = stateFile("reports"), recorder, c.recentLog.lines
 	config.Shell = c.values.Bool(flags.Shell)
 	agent := adapter.New(config)
 	c.leaving.onForce(agent.Kill)
-	if err := agent.Serve(c.leaving.ctx, c.stdin, c.stdout); err != nil && !errors.Is(err, context.Canceled) {
+	in, out := traced.editor(c.stdin, c.stdout)
+	if err := agent.Serve(c.leaving.ctx, in, out); err != nil && !errors.Is(err, context.Canceled) {
 		return exitFailed
 	}
 	return exitOK

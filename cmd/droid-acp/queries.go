@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
@@ -39,7 +39,7 @@ func serveQueries(h serve.AttachParams, in io.Reader, out io.Writer) error {
 	}
 	config.Start = func(droid.Command) (*droid.Client, error) { return nil, errQueryAgent }
 	config.Store = sessionStore(getenv, zap.NewNop())
-	config.Spare = opening.SpareNone
+	config.Spare = launch.SpareNone
 	config.Files = session.FilesDisk
 	config.Version = version()
 	return adapter.New(config).Serve(context.Background(), in, out)

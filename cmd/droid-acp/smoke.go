@@ -42,7 +42,7 @@ Exit codes:
   6  an expectation was not met
   7  the time was up`,
 		},
-		reads: []string{flags.Droid, flags.Model, flags.Mode, flags.Effort, flags.Trust, flags.Shell, flags.LogFile, flags.LogLevel},
+		reads: []string{flags.Droid, flags.Model, flags.Mode, flags.Effort, flags.Trust, flags.Shell, flags.LogFile, flags.LogLevel, flags.Trace},
 		own: []flags.Setting{
 			{Name: "demo", Kind: flags.Switch, Does: "talk to a scripted droid that is built in; needs no droid and no login"},
 			{Name: "permissions", Kind: flags.Choice, Value: "ANSWER", Allowed: []string{string(smoke.Refuse), string(smoke.Allow)}, Default: string(smoke.Refuse),
@@ -70,10 +70,12 @@ func runSmoke(c *invocation) int {
 	if err != nil {
 		return c.wrong(err)
 	}
-	return c.logged(func(log *zap.Logger) int { return c.smoke(log, options) })
+	return c.logged(func(log *zap.Logger) int {
+		return c.traced(log, func(t tracing) int { return c.smoke(log, t, options) })
+	})
 }
 
-func (c *invocation) smoke(log *zap.Logger, options smoke.Options) int {
+func (c *invocation) smoke(log *zap.Logger, traced tracing, options smoke.Options) int {
 
 	timeout := c.values.Duration("timeout")
 	ctx, cancel := context.WithTimeoutCause(c.leaving.ctx, timeout, &smoke.TimeoutError{After: timeout})
@@ -89,6 +91,7 @@ func (c *invocation) smoke(log *zap.Logger, options smoke.Options) int {
 			return nil, err
 		}
 		command.Path, command.Args, command.Env = found.Path, found.Args, smoke.Environment(os.Environ())
+		traced.droid(&command)
 		return droid.Start(command, log)
 	}
 	config.Locate = func() (string, error) { command, err := c.locateDroid(); return command.Path, err }
@@ -99,7 +102,7 @@ func (c *invocation) smoke(log *zap.Logger, options smoke.Options) int {
 	c.leaving.onForce(agent.Kill)
 	options.Log = log
 	out := &errWriter{to: c.stdout}
-	result := converse(ctx, agent, out, options)
+	result := converse(ctx, agent, traced, out, options)
 	if result.Outcome != smoke.Passed {
 		fmt.Fprintf(c.stderr, "droid-acp smoke: %s: %s\n", result.Outcome, result.Reason)
 	}
@@ -132,8 +135,11 @@ func writeResult(c *invocation, result *smoke.Result) int {
 }
 
 // converse runs the agent and the client on two pipes until the prompts have ended, and returns when the agent and its droid have, too.
-func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smoke.Options) (result *smoke.Result) {
-	_ = connectPipes(func(in io.Reader, out io.Writer) error { return agent.Serve(ctx, in, out) }, // the result contains the error
+func converse(ctx context.Context, agent *adapter.Agent, traced tracing, stdout io.Writer, o smoke.Options) (result *smoke.Result) {
+	_ = connectPipes(func(in io.Reader, out io.Writer) error { // the result contains the error
+		tracedIn, tracedOut := traced.editor(in, out)
+		return agent.Serve(ctx, tracedIn, tracedOut)
+	},
 		func(in io.Reader, out io.Writer) { result = smoke.Run(ctx, in, out, stdout, o) })
 	return result
 }

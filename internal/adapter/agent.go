@@ -17,9 +17,11 @@ import (
 	"droid-acp/internal/adapter/accounts"
 	"droid-acp/internal/adapter/command"
 	"droid-acp/internal/adapter/internal/registry"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
+	"droid-acp/internal/adapter/providers"
 	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/gateway"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/login"
 	"droid-acp/internal/droid/store"
@@ -70,15 +72,20 @@ func New(cfg Config) *Agent {
 		CommandFor: command.Terminal,
 		Sessions:   registry.New[*session.Session](),
 		Texts:      session.NewFileReader(),
+		Provider:   &providers.Provider{List: (*gateway.Gateway).Models},
 	}
 	a.Context, a.cancel = context.WithCancel(context.Background())
 	a.Calls, a.MayStillRun = files.NewCallLimiter(maxDiskCalls, session.DiskTime), droid.MayStillRun
 	a.Calls.Context = a.Context
 	a.Threads = store.NewThreads(func() *store.Store { return a.Config.Store }, a.Calls, a.Log)
-	a.Opener = opening.New(a.Context, &a.Config.Config, a.Calls, &a.served, a.Log)
+	a.Launcher = launch.New(a.Context, &a.Config.Config, a.Calls, &a.served, a.Log)
 	a.Config.Store = cmp.Or(cfg.Store, store.None())
 	a.Config.Start = func(command droid.Command) (*droid.Client, error) {
+		a.Provider.Await()
 		logins := a.Accounts.Logins()
+		if command.Dir != "" { // else it only copies or names a session, see launch.Launcher.LaunchAlone
+			command.CustomModels = a.Provider.Models() // after the count: a change in between revokes the droid
+		}
 		client, err := cfg.Start(command)
 		if err == nil {
 			a.droids.Add(client)
@@ -147,7 +154,7 @@ func (a *Agent) endSessions() error {
 	go func() {
 		defer close(ended)
 		a.Accounts.Wait()
-		a.Opener.Spare.Discard()
+		a.Launcher.Spare.Discard()
 		a.Sessions.Wait()
 	}()
 	patience := time.NewTimer(EndTime)
@@ -197,6 +204,11 @@ func (a *Agent) methods() map[string]wire.Handler {
 	return map[string]wire.Handler{
 		acp.AgentMethodInitialize:             a.initialize,
 		acp.AgentMethodAuthenticate:           a.authenticate,
+		protocol.MethodAuthStatus:             a.authStatus,
+		protocol.MethodLogout:                 a.logout,
+		protocol.MethodProvidersList:          a.listProviders,
+		protocol.MethodProvidersSet:           a.setProvider,
+		protocol.MethodProvidersDisable:       a.disableProvider,
 		acp.AgentMethodSessionNew:             a.newSession,
 		acp.AgentMethodSessionPrompt:          a.prompt,
 		acp.AgentMethodSessionCancel:          a.cancelTurn,

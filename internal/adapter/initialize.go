@@ -57,7 +57,7 @@ func (a *Agent) initialize(c *wire.Call) (any, *jsonrpc.Error) {
 	client := protocol.ParseCapabilities(params.Capabilities, params.Info).WithUserSetting(a.cfg.ClientShows)
 	a.openFiles(c.Context, a.Config.Files.UsesEditor(client))
 	a.greet(client)
-	a.Opener.Spare.Prepare()
+	a.Launcher.Spare.Prepare()
 	logClient(a.Log, params.Info)
 
 	var session protocol.SessionCapabilities

@@ -18,6 +18,9 @@ func (a *Agent) authenticate(c *wire.Call) (any, *jsonrpc.Error) {
 	if err := acperr.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
+	if apiType := accounts.GatewayType(params.MethodID); apiType != "" {
+		return a.authenticateGateway(c, apiType)
+	}
 	method, err := accounts.MethodOf(params.MethodID)
 	if err != nil {
 		return nil, acperr.InvalidParams("%v", err)
@@ -29,7 +32,7 @@ func (a *Agent) authenticate(c *wire.Call) (any, *jsonrpc.Error) {
 	for _, s := range a.Sessions.List() {
 		s.LoggedIn()
 	}
-	a.Opener.Spare.Renew()
+	a.Launcher.Spare.Renew()
 	if protocol.Fields(result) == nil {
 		return struct{}{}, nil
 	}

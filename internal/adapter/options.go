@@ -34,7 +34,7 @@ func (a *Agent) sessionOptions(c *wire.Call) (any, *jsonrpc.Error) {
 	case s != nil:
 		return s.ListOptions(place.Release)
 	}
-	stored, failure := a.Opener.StoredSettings(c.Context, ids[len(ids)-1])
+	stored, failure := a.Launcher.StoredSettings(c.Context, ids[len(ids)-1])
 	if failure != nil {
 		return nil, acperr.UnknownSession(p.SessionID)
 	}
@@ -47,7 +47,7 @@ func (a *Agent) newOptions(c *wire.Call, p instructions.Params, stored *stream.S
 	if err != nil {
 		return nil, err
 	}
-	preview, failure := a.Opener.Preview(c.Context, w.CWD)
+	preview, failure := a.Launcher.Preview(c.Context, w.CWD)
 	if failure != nil {
 		return nil, acperr.NotOpened("", failure)
 	}

@@ -4,7 +4,7 @@ import (
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/instructions"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
@@ -44,7 +44,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
 	case s != nil:
 		w = w.Following(s.Instructions())
 	}
-	client, info, failure := a.Opener.Launch(c.Context, w.CWD, w.Servers, a.Opener.Added(c.Context, id, w.Instructions), opening.Open{ID: id, Messages: 1, CWD: w.CWD})
+	client, info, failure := a.Launcher.Launch(c.Context, w.CWD, w.Servers, a.Launcher.Added(c.Context, id, w.Instructions), launch.Open{ID: id, Messages: 1, CWD: w.CWD})
 	if failure != nil {
 		return nil, acperr.CopyNotOpened(id, failure)
 	}
@@ -56,17 +56,17 @@ func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
 // with the copy. If the copy is to work elsewhere, it takes two.
 func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (any, *jsonrpc.Error) {
 	newest := ids[len(ids)-1]
-	var made opening.Copied
-	open := opening.Open{ID: newest, Messages: 1, Copy: &made, CWD: w.CWD}
+	var made launch.Copied
+	open := launch.Open{ID: newest, Messages: 1, Copy: &made, CWD: w.CWD}
 	var err error
-	if from := a.Opener.DirectoryOf(c.Context, newest, w.CWD); from != w.CWD {
-		err = a.Opener.Copy(c.Context, from, newest, &made)
-		open = opening.Open{ID: made.ID, Messages: 1, CWD: w.CWD}
+	if from := a.Launcher.DirectoryOf(c.Context, newest, w.CWD); from != w.CWD {
+		err = a.Launcher.Copy(c.Context, from, newest, &made)
+		open = launch.Open{ID: made.ID, Messages: 1, CWD: w.CWD}
 	}
 	var client *droid.Client
 	var info *stream.SessionInfo
 	if err == nil {
-		client, info, err = a.Opener.Launch(c.Context, w.CWD, w.Servers, a.Opener.Added(c.Context, w.SessionID, w.Instructions), open) // the copy has what is stored with the session
+		client, info, err = a.Launcher.Launch(c.Context, w.CWD, w.Servers, a.Launcher.Added(c.Context, w.SessionID, w.Instructions), open) // the copy has what is stored with the session
 	}
 	switch {
 	case err != nil && made.ID != "":

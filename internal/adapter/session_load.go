@@ -24,7 +24,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	l := session.LoadRequest{Wanted: w, Target: a.Opener.Target(c.Context, w.CWD), Replay: replay}
+	l := session.LoadRequest{Wanted: w, Target: a.Launcher.Target(c.Context, w.CWD), Replay: replay}
 	s, known, ids, err := a.takeThread(c.Context, place, w)
 	if err != nil {
 		return nil, err

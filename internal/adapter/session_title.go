@@ -9,7 +9,7 @@ import (
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/process"
 	"droid-acp/internal/adapter/internal/registry"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
@@ -89,9 +89,9 @@ func (a *Agent) setStoredTitle(ctx context.Context, at *session.Ticket, id, titl
 // another agent has open is left alone.
 func (a *Agent) launchStored(ctx context.Context, id string) (client *droid.Client, release func(), failure *jsonrpc.Error) {
 	release = func() {}
-	_, err := a.Opener.Find(ctx, id)
+	_, err := a.Launcher.Find(ctx, id)
 	if err == nil {
-		err = a.Opener.Free(ctx, id)
+		err = a.Launcher.Free(ctx, id)
 	}
 	var missing *store.NotFoundError
 	switch {
@@ -102,10 +102,10 @@ func (a *Agent) launchStored(ctx context.Context, id string) (client *droid.Clie
 	case err != nil:
 		return nil, release, acperr.InvalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
 	}
-	if unmark, err := a.Opener.MarkOpen(ctx, id); err == nil { // else others do not see it
+	if unmark, err := a.Launcher.MarkOpen(ctx, id); err == nil { // else others do not see it
 		release = func() { a.AtEnd("release", files.ReleaseTime, unmark) }
 	}
-	client, _, err = a.Opener.LaunchAlone(ctx, a.Opener.DirectoryOf(ctx, id, a.Config.Dir), opening.Open{ID: id, Messages: 1})
+	client, _, err = a.Launcher.LaunchAlone(ctx, a.Launcher.DirectoryOf(ctx, id, a.Config.Dir), launch.Open{ID: id, Messages: 1})
 	if err != nil {
 		return nil, release, acperr.NotOpened(id, err)
 	}

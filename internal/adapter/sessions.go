@@ -32,7 +32,7 @@ func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *session.Ti
 
 // readSession reads the params of a method that opens a session, by what is on the disk.
 func (a *Agent) readSession(ctx context.Context, p instructions.Params) (instructions.Wanted, *jsonrpc.Error) {
-	w, err := p.Read(ctx, a.Opener)
+	w, err := p.Read(ctx, a.Launcher)
 	if err != nil {
 		return w, acperr.InvalidParams("%v", err)
 	}
@@ -50,7 +50,7 @@ func (a *Agent) newSession(c *wire.Call) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	client, info, failure := a.Opener.OpenNew(c.Context, w)
+	client, info, failure := a.Launcher.OpenNew(c.Context, w)
 	if failure != nil {
 		why := acperr.NotOpened("", failure)
 		if acperr.KindOf(why) == string(diagnosis.NotFound) {
@@ -95,7 +95,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 		}
 	}
 	c.Async()
-	cwd, err := a.Opener.FindDirectory(c.Context, "cwd", params.CWD)
+	cwd, err := a.Launcher.FindDirectory(c.Context, "cwd", params.CWD)
 	if err == nil && cwd != "" && !filepath.IsAbs(cwd) {
 		err = fmt.Errorf("cwd must be an absolute path, not %q", cwd)
 	}

@@ -52,6 +52,7 @@ type Client struct {
 	started        *projectconfig.Layer // see StartedExcluding
 	env            []string             // of the process
 	own            map[string]string    // see process.own
+	models         []CustomModel        // of the process
 	settings       *settingsFile        // nil without one
 	outside        func() bool          // reports whether droid has children; nil if there is no process
 	findBackground func(id int) (BackgroundCommand, error)
@@ -147,7 +148,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 		},
 	}
 	if p != nil {
-		c.env, c.own, c.started, c.outside, c.findBackground = p.env, p.own, p.without, p.HasEscaped, p.findBackground
+		c.env, c.own, c.models, c.started, c.outside, c.findBackground = p.env, p.own, p.models, p.without, p.HasEscaped, p.findBackground
 		c.given.Store(p.project)
 		c.flight = p.flight
 		c.out.Record(p.flight)

@@ -19,6 +19,8 @@ type AgentCapabilities struct {
 	PromptCapabilities  PromptCapabilities  `json:"promptCapabilities"`
 	MCPCapabilities     MCPCapabilities     `json:"mcpCapabilities"`
 	SessionCapabilities SessionCapabilities `json:"sessionCapabilities"`
+	Auth                AuthCapabilities    `json:"auth"`
+	Providers           struct{}            `json:"providers"` // providers/list, set and disable, unstable in ACP
 	Meta                AgentMeta           `json:"_meta"`
 }
 

@@ -18,11 +18,12 @@ import (
 type Accounts struct {
 	tell func(protocol.AuthStatus)
 
-	mu     sync.Mutex
-	last   *attempt      // nil for none
-	seen   int           // how many logins there were
-	droids map[Droid]int // how many there had been when it was started; noLogin: it has none
-	status string        // the kind last sent to the client
+	mu      sync.Mutex
+	last    *attempt            // nil for none
+	seen    int                 // how many logins there were
+	revoked int                 // droids that were started after fewer logins are revoked; 0 for none
+	droids  map[Droid]int       // how many there had been when it was started; noLogin: it has none
+	status  protocol.AuthStatus // last sent to the client
 }
 
 // New returns the accounts of an agent that has seen no login. tell reports the account that droid uses to the editor; it must not block.

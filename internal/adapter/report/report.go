@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// Report is what is known of a session.
+// Report is the content of a report on a session.
 type Report struct {
 	Session      string // its ID
 	Time         time.Time
@@ -90,7 +90,7 @@ func (r Report) WriteIn(dir string) (path string, err error) {
 // secretName matches the names of environment variables that hold secrets.
 var secretName = regexp.MustCompile(`(?i)key|token|secret|passw|auth|credential`)
 
-// shortSecret is the length of a value, in bytes, that cannot be told from other words.
+// shortSecret is the minimum length of a value, in bytes, to be replaced: shorter ones occur in other words.
 const shortSecret = 6
 
 func hideSecrets(text string, env []string, home string) string {

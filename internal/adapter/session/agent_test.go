@@ -19,7 +19,7 @@ import (
 
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/adapter/instructions"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
@@ -169,7 +169,7 @@ func TestCheckDirectory(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	w, err := instructions.Params{CWD: dir + "/."}.Read(t.Context(), a.Opener)
+	w, err := instructions.Params{CWD: dir + "/."}.Read(t.Context(), a.Launcher)
 	require.NoError(t, err)
 	require.Equal(t, dir, w.CWD)
 	for cwd, says := range map[string]string{
@@ -180,7 +180,7 @@ func TestCheckDirectory(t *testing.T) {
 		dir + "\x00":                 "cannot be used",
 		file:                         "is not a directory",
 	} {
-		_, err := instructions.Params{CWD: cwd}.Read(t.Context(), a.Opener)
+		_, err := instructions.Params{CWD: cwd}.Read(t.Context(), a.Launcher)
 		require.ErrorContains(t, err, says)
 	}
 }
@@ -210,7 +210,7 @@ func TestDroidThatOpensNoSession(t *testing.T) {
 				require.NotNil(t, answer.Error)
 				require.Equal(t, -32603, answer.Error.Code)
 				require.Contains(t, answer.Error.Message, c.says)
-				require.Less(t, time.Since(began), opening.Time+time.Second)
+				require.Less(t, time.Since(began), launch.Time+time.Second)
 				works.Store(true)
 				require.Nil(t, e.call("session/new", `{"cwd":"/w","mcpServers":[]`+words+`}`).Error)
 			}))
@@ -362,7 +362,7 @@ func TestQuirk34_HangsAtItsStart(t *testing.T) {
 func TestPanicEndsTheRequestAlone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
-		e.agent.Opener.Stat = func(string) (os.FileInfo, error) { panic("test") }
+		e.agent.Launcher.Stat = func(string) (os.FileInfo, error) { panic("test") }
 		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]}`)
 		require.Equal(t, -32603, answer.Error.Code)
 		require.Contains(t, answer.Error.Message, "droid-acp failed while handling session/new: test.")

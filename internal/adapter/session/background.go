@@ -158,8 +158,8 @@ func (s *Session) findBackground(ctx context.Context, messages []stream.Message)
 	s.show.SetSurvivors(all)
 }
 
-// StopTask stops the command in the background with this id, in the place that ordered leaves. It reports false where there is no such
-// command, or none any more.
+// StopTask stops the command in the background with this id, and waits for its end. It reports false if there is no such command, or it has
+// ended already. See Enter for ordered.
 func (s *Session) StopTask(ordered func(), id string) (stopped bool, err *jsonrpc.Error) {
 	if err = s.Enter(ordered); err != nil {
 		return false, err

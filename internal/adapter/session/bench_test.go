@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
@@ -83,7 +83,7 @@ func bridgeTurn(b *testing.B) time.Duration {
 	agent := adapter.New(adapter.Config{
 		Config: session.Config{
 			Locate: func() (string, error) { return "droid", nil },
-			Config: opening.Config{
+			Config: launch.Config{
 				Start: func(droid.Command) (*droid.Client, error) { return fakeDroid(chatty()), nil },
 				Store: store.New(b.TempDir(), zap.NewNop()),
 			},

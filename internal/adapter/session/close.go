@@ -55,7 +55,7 @@ func (s *Session) OnlyHere(ctx context.Context) (held error) {
 		if release != nil {
 			s.deps.AtEnd("release", files.ReleaseTime, release)
 		}
-		held = s.deps.Opener.Free(ctx, id)
+		held = s.deps.Launcher.Free(ctx, id)
 	})
 	s.lockStored()
 	return held

@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/commands"
 	"droid-acp/internal/adapter/internal/prompt"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
@@ -260,9 +260,9 @@ func (s *Session) Agree(ctx context.Context, q *render.AgentPrompt, not, agreed 
 	return context.Cause(ctx)
 }
 
-// callBounded runs f without the lock. f's context ends with ctx, and after opening.Time.
+// callBounded runs f without the lock. f's context ends with ctx, and after launch.Time.
 func (s *Session) callBounded(ctx context.Context, f func(context.Context) error) error {
-	return s.callWithin(ctx, opening.Time, opening.ErrTime, f)
+	return s.callWithin(ctx, launch.Time, launch.ErrTime, f)
 }
 
 // callWithin is callBounded with another limit, whose error is late.
@@ -270,7 +270,7 @@ func (s *Session) callWithin(ctx context.Context, limit time.Duration, late erro
 	s.unlocked(ctx, func(ctx context.Context) {
 		ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
 		defer cancel()
-		err = opening.OutOfTime(ctx, f(ctx))
+		err = launch.OutOfTime(ctx, f(ctx))
 	})
 	return err
 }

@@ -14,7 +14,8 @@ import (
 	"droid-acp/internal/adapter/accounts"
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/registry"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
+	"droid-acp/internal/adapter/providers"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/jsonrpc/flight"
@@ -24,7 +25,7 @@ import (
 
 // Config is the part of an agent's configuration that sessions use.
 type Config struct {
-	opening.Config
+	launch.Config
 	// Locate finds droid's executable; its error says how to install it. Start
 	// would fail for the same reason, but later.
 	Locate func() (string, error)
@@ -39,7 +40,7 @@ type Config struct {
 	Shell bool
 	// Reports is the directory for reports, which need not exist; "" for none.
 	Reports string
-	// Flight records the messages of the editor, and those of droid that Start has it record; nil for none.
+	// Flight records the messages of the editor. Start adds those of droids. nil for none.
 	Flight *flight.Recorder
 	// RecentLog returns the last lines of the log; nil if they are not kept.
 	RecentLog func() []string
@@ -56,9 +57,10 @@ type Deps struct {
 	Commands    []Command                               // slash commands
 	CommandFor  func(name, args string) (Command, bool) // one that is not listed
 	Sessions    *registry.Registry[*Session]            // of the agent
-	Opener      *opening.Opener                         // opens sessions in droids
+	Launcher    *launch.Launcher                        // opens sessions in droids
 	Threads     *store.Threads
 	Accounts    *accounts.Accounts
+	Provider    *providers.Provider                   // that the client has set
 	Texts       *FileReader                           // reads files that are shown
 	EditorFiles *editorfs.Files                       // as the editor has them, nil where files are on the disk; set before any session
 	LeftEdits   *editorfs.Files                       // has what an earlier agent left and could not complete, nil where that is not known; set before any session
@@ -94,7 +96,7 @@ func (d *Deps) ClientError(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
 	return acperr.For(d.Client, c.Method == acp.AgentMethodSessionPrompt, NotCancelled(c, err))
 }
 
-// NotCancelled returns the error of a call that failed, unless it failed because the editor has gone.
+// NotCancelled returns err, or for a call that looks cancelled only because the editor has gone, the error that says so.
 func NotCancelled(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
 	if err != nil && err.Code == acperr.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
 		return acperr.Ending()

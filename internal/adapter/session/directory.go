@@ -2,7 +2,7 @@ package session
 
 import (
 	"droid-acp/internal/adapter/instructions"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/droid/stream"
 )
 
@@ -13,11 +13,11 @@ import (
 
 // openStored returns how a process loads droid's session with up to so many messages, or creates it if no droid has yet. held is the result
 // of markLoading.
-func (s *Session) openStored(messages int, held error) opening.Open {
+func (s *Session) openStored(messages int, held error) launch.Open {
 	if s.proc.Unmade() {
-		return s.deps.Opener.Make(s.droidID, s.cwd, *s.systemPrompt.Load())
+		return s.deps.Launcher.Make(s.droidID, s.cwd, *s.systemPrompt.Load())
 	}
-	return opening.Open{ID: s.droidID, Messages: messages, CWD: s.cwd, Held: held}
+	return launch.Open{ID: s.droidID, Messages: messages, CWD: s.cwd, Held: held}
 }
 
 // useDirectory makes the session work in the directory that a load asks for. A process that works elsewhere is ended; the next one loads
@@ -54,7 +54,7 @@ func (s *Session) directories() []string {
 }
 
 // checkWords ends a droid that has not taken the words of its new session (before 0.215).
-// The next process gets them when it starts, see Opener.Added.
+// The next process gets them when it starts, see Launcher.Added.
 func (s *Session) checkWords() {
 	if s.systemPrompt.Load().Text != "" && s.proc.Client() != nil && !s.proc.Has(stream.StoresSystemPrompt) {
 		s.endDroid(replaced, "it did not take the words of its new session")

@@ -66,7 +66,7 @@ func (d *disk) open(t *testing.T, v fakedroid.Option, script fakedroid.Script) *
 // serve connects an agent to the store.
 func (d *disk) serve(t *testing.T, start starter) {
 	d.editor = openAt(t, d.own, start, zap.NewNop())
-	d.agent.Config.Store, d.agent.Opener.Stat = d.store, os.Stat
+	d.agent.Config.Store, d.agent.Launcher.Stat = d.store, os.Stat
 	require.Nil(t, d.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+cmp.Or(d.declares, "{}")+`,`+asZed+`}`).Error)
 }
 
@@ -204,7 +204,7 @@ func TestDirectoriesOfTheOtherSystem(t *testing.T) {
 		require.NoError(t, err)
 		var p instructions.Params
 		require.Nil(t, acperr.Decode(params, &p))
-		return p.Read(t.Context(), a.Opener)
+		return p.Read(t.Context(), a.Launcher)
 	}
 	t.Setenv("PATH", tools+":/bin:/usr/bin")
 	if _, err := exec.LookPath("wslpath"); err != nil { // this is not WSL

@@ -21,7 +21,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/adapter/acperr"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/jsonrpc"
@@ -56,6 +56,8 @@ type editor struct {
 	starts  int      // droid processes started
 	added   []string // what each adds to its system prompt
 	dirs    []string // where each was started
+
+	customModels [][]droid.CustomModel // that each got
 
 	real chan struct{} // has a token when a line came; set where real time passes, outside a bubble
 }
@@ -130,12 +132,13 @@ func openAt(t *testing.T, dir string, start starter, log *zap.Logger, configure 
 	e := &editor{t: t, in: agentIn, out: &pausedReader{in: agentOut}, talk: acpSchema().NewConversation(), answers: map[string]wireMessage{}, done: make(chan struct{}), served: make(chan struct{}), ask: allowOnce}
 	config := adapter.Config{
 		Config: session.Config{
-			Config: opening.Config{
+			Config: launch.Config{
 				Start: func(c droid.Command) (*droid.Client, error) {
 					e.mu.Lock()
 					e.starts++
 					e.added = append(e.added, c.SystemPrompt)
 					e.dirs = append(e.dirs, c.Dir)
+					e.customModels = append(e.customModels, c.CustomModels)
 					n := e.starts
 					e.mu.Unlock()
 					return start(n)
@@ -153,7 +156,7 @@ func openAt(t *testing.T, dir string, start starter, log *zap.Logger, configure 
 		change(&config)
 	}
 	e.agent = adapter.New(config)
-	e.agent.Opener.Stat = func(string) (os.FileInfo, error) { return os.Stat(os.TempDir()) }
+	e.agent.Launcher.Stat = func(string) (os.FileInfo, error) { return os.Stat(os.TempDir()) }
 	e.hanging.revived, e.agent.Calls.BeforeCall = make(chan struct{}), e.hanging.hang
 	t.Cleanup(func() { e.hanging.revive(); e.settle() })
 	go func() {
@@ -217,15 +220,15 @@ func (e *editor) inside(f func(*session.Session)) {
 	e.t.Helper()
 	s, err := e.find(e.session)
 	require.Nil(e.t, err)
-	done := make(chan struct{})
-	require.True(e.t, s.Lock().Post(func() { f(s); close(done) }))
-	<-done
+	require.Nil(e.t, s.Enter(nil))
+	defer func() { s.Exit(&err) }() // which stops no panic of f here
+	f(s)
 }
 
 // parked reports whether the session has no process.
 func (e *editor) parked() (parked bool) {
 	synctest.Wait()
-	e.inside(func(s *session.Session) { parked = s.Process().Client() == nil })
+	e.inside(func(s *session.Session) { parked = s.State().ProtocolVersion == "" })
 	return parked
 }
 

@@ -61,7 +61,8 @@ func (d *Deps) overlay(s *Session, client *droid.Client) *fileOverlay {
 // The event is there before, but a slow editor may keep it from being read.
 const announceTime = 3 * time.Second
 
-// AnswerHook answers a hook of droid's. It returns nothing where the session has ended.
+// AnswerHook answers a hook of droid's, when droid has announced the call that it is for. The answer is empty if the session has ended, or
+// droid announces no such call in time.
 func (s *Session) AnswerHook(ctx context.Context, h *filecalls.Hook) (answer hooks.Answer) {
 	var failed *jsonrpc.Error
 	if s.Enter(nil) != nil {

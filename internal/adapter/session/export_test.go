@@ -30,7 +30,8 @@ const (
 	TrustTime     = trustTime
 )
 
-// What tests of a session in its agent, which are in session_test, see of the inside. They have its lock but where this says otherwise.
+// The internals that tests in package session_test use, with the lock unless the comment says otherwise. These tests run a session in an
+// agent, which package session cannot import.
 
 // Lock is the session's lock.
 func (s *Session) Lock() *monitor.Monitor { return s.mu }

@@ -115,7 +115,7 @@ func filesAgent(t *testing.T, v fakedroid.Version, change ...func(*filesRoom)) *
 	r.logs = logs
 	r.journal = filepath.Join(base, "journal")
 	r.editor = openAt(t, r.dir, r.start, zap.New(core), func(c *adapter.Config) { c.Journal, c.Listen, c.Modified = r.journal, r.pipe.listen, r.clock.changed })
-	r.agent.Opener.Stat = os.Stat
+	r.agent.Launcher.Stat = os.Stat
 	r.files = buffers
 	return r
 }

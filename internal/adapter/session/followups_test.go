@@ -62,7 +62,7 @@ func TestLinkToWhatTheTurnBeforeMakes(t *testing.T) {
 			made.Store(true)
 			return d.Say("", "made")
 		})))
-		e.agent.Opener.Stat = func(string) (os.FileInfo, error) {
+		e.agent.Launcher.Stat = func(string) (os.FileInfo, error) {
 			if !made.Load() {
 				return nil, fs.ErrNotExist
 			}

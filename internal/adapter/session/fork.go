@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/acperr"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
@@ -38,7 +38,7 @@ func (s *Session) Fork(ctx context.Context) (id string, failure *jsonrpc.Error) 
 // rewind. which is its session's id, or "before" for the last one.
 func (s *Session) ForkEarlier(ctx context.Context, which string) (id string, err error) {
 	a, works, cwd := s.deps, s.droidID, s.cwd
-	var made opening.Copied
+	var made launch.Copied
 	err = s.callBounded(ctx, func(ctx context.Context) error {
 		ids, err := a.Threads.IDs(ctx, works)
 		if err != nil {
@@ -46,7 +46,7 @@ func (s *Session) ForkEarlier(ctx context.Context, which string) (id string, err
 		}
 		id, err := earlier(ids, works, which)
 		if err == nil {
-			err = a.Opener.Copy(ctx, a.Opener.DirectoryOf(ctx, id, cwd), id, &made)
+			err = a.Launcher.Copy(ctx, a.Launcher.DirectoryOf(ctx, id, cwd), id, &made)
 		}
 		if err == nil {
 			a.copyOptions(ctx, ids, made.ID)
@@ -83,11 +83,11 @@ func (s *Session) copyHere(ctx context.Context) (id string, err *jsonrpc.Error) 
 	defer release()
 	failed := s.withDroid(s.Context, 1, func(client *droid.Client, _ *stream.SessionInfo) (err error) {
 		s.unlocked(s.Context, func(sctx context.Context) {
-			ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
+			ctx, cancel := context.WithTimeoutCause(ctx, launch.Time, launch.ErrTime)
 			defer cancel()
 			defer context.AfterFunc(sctx, cancel)()
 			id, err = client.Fork(ctx)
-			err = opening.OutOfTime(ctx, err)
+			err = launch.OutOfTime(ctx, err)
 		})
 		return err
 	})

@@ -9,7 +9,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/acperr"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
@@ -62,8 +62,8 @@ func copyUpTo(ctx context.Context, client *droid.Client, id, title, prompt strin
 	return made.NewSessionID, err
 }
 
-// ForkAt has droid copy the session in the turn of a request, whose place ordered leaves: the conversation up to a point, or all of it for nil.
-// The error says why there is no copy.
+// ForkAt makes droid copy the session up to a point, or all of it if point is nil, and returns the id of the copy. It waits for the turn of
+// the request and for droid, until ctx ends. See Enter for ordered.
 func (s *Session) ForkAt(ctx context.Context, ordered func(), point *protocol.AirFork) (id string, err *jsonrpc.Error) {
 	if err = s.Enter(ordered); err != nil {
 		return "", err
@@ -92,7 +92,7 @@ func (s *Session) ForkAt(ctx context.Context, ordered func(), point *protocol.Ai
 		return s.copyHere(ctx)
 	}
 	client, from, title := s.proc.Client(), s.droidID, s.name.Title()
-	failure := s.unlockedFor(ctx, opening.Time, func(ctx context.Context) (err error) {
+	failure := s.unlockedFor(ctx, launch.Time, func(ctx context.Context) (err error) {
 		id, err = copyUpTo(ctx, client, from, title, prompt)
 		return err
 	})
@@ -104,7 +104,7 @@ func (s *Session) ForkAt(ctx context.Context, ordered func(), point *protocol.Ai
 
 // CopyStoredAt starts a droid to copy a stored session up to a point. id is "" if the copy would have all of it.
 func (d *Deps) CopyStoredAt(ctx context.Context, from, cwd string, point protocol.AirFork) (id string, err *jsonrpc.Error) {
-	client, info, failure := d.Opener.LaunchAlone(ctx, d.Opener.DirectoryOf(ctx, from, cwd), opening.Open{ID: from, Messages: wholeHistory})
+	client, info, failure := d.Launcher.LaunchAlone(ctx, d.Launcher.DirectoryOf(ctx, from, cwd), launch.Open{ID: from, Messages: wholeHistory})
 	if failure != nil {
 		return "", acperr.NotOpened(from, failure)
 	}
@@ -119,10 +119,10 @@ func (d *Deps) CopyStoredAt(ctx context.Context, from, cwd string, point protoco
 	case prompt == "":
 		return "", nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, launch.Time, launch.ErrTime)
 	defer cancel()
 	if id, failure = copyUpTo(ctx, client, from, info.Title, prompt); failure != nil {
-		return "", acperr.NotDone(acperr.Copying, opening.OutOfTime(ctx, failure))
+		return "", acperr.NotDone(acperr.Copying, launch.OutOfTime(ctx, failure))
 	}
 	return id, nil
 }

@@ -292,7 +292,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk(t, fakedroid.WithVersion(fakedroid.V0225))
 		d.beginSessionIn(d.own)
-		d.agent.Opener.Stat = func(string) (os.FileInfo, error) {
+		d.agent.Launcher.Stat = func(string) (os.FileInfo, error) {
 			time.Sleep(200 * time.Millisecond)
 			return nil, os.ErrNotExist
 		}

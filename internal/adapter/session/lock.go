@@ -11,8 +11,9 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// Enter gives a request the session's lock, behind what was asked before, or returns why the session takes nothing any more. ordered, if
-// not nil, is called once the request has its place. A deferred Exit follows, unless there is an error.
+// Enter gets the session's lock for a request, after those that asked for it before. ordered, if not nil, is called as soon as the request is
+// in that order, so that the next one may follow. A deferred Exit follows. The error says why the session takes no requests any more; then
+// there is nothing to release.
 func (s *Session) Enter(ordered func()) *jsonrpc.Error {
 	lock := s.mu.Ticket()
 	if ordered != nil {

@@ -59,7 +59,7 @@ func (d *Deps) startProblems(ctx context.Context, cwd string, servers []stream.M
 	named := func(server stream.MCPServer) bool { return server.Command == "" && server.URL == "" }
 	var programs map[string]string
 	if slices.ContainsFunc(servers, named) {
-		programs = d.Opener.ServerPrograms(ctx, cwd)
+		programs = d.Launcher.ServerPrograms(ctx, cwd)
 	}
 	problems := mcp.Problems{}
 	for _, server := range servers {
@@ -161,7 +161,7 @@ func (s *Session) ChangeMCPServer(ctx context.Context, verb, name string) error 
 
 // ownServer returns what droid reports of an MCP server in the user's own file. The error says why there is none.
 func (d *Deps) ownServer(ctx context.Context, cwd string, client *droid.Client, name string) (server stream.MCPServerStatus, err error) {
-	if why, err := d.Opener.NotOwn(ctx, cwd, name); why != "" || err != nil {
+	if why, err := d.Launcher.NotOwn(ctx, cwd, name); why != "" || err != nil {
 		return server, cmp.Or(err, errors.New(why))
 	}
 	servers, err := client.MCPServers(ctx)

@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// A session that droid has just made begins to work here: a new one, a copy, or one for which there is no droid yet.
+// The beginning of a session that droid has just made: a new one, a copy, or one for which there is no droid yet.
 
 // OpenNew creates the session that client has just made, as info describes it, and answers the call that asked for it.
 func (d *Deps) OpenNew(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted) (any, *jsonrpc.Error) {

@@ -196,8 +196,8 @@ func (s *Session) checkDefaults() {
 	})
 }
 
-// ChangeOption sets an option in its turn, and answers the request for that with what all options are then. The request succeeds when droid reports
-// the value asked for. While it waits for its turn, $/cancel_request takes it back.
+// ChangeOption sets an option when the turn of its request has come, and sends the response, which has all options. It waits for droid, and
+// succeeds if droid reports the value. Until the turn comes, the end of c's context takes the request back. See Enter for ordered.
 func (s *Session) ChangeOption(c *wire.Call, ordered func(), id, value string) (result any, err *jsonrpc.Error) {
 	if err = s.Enter(ordered); err != nil {
 		return nil, err

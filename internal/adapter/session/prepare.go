@@ -48,6 +48,9 @@ func (p *userPrompt) prepare(ctx context.Context) *jsonrpc.Error {
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
+	if err := p.checkModel(); err != nil {
+		return err
+	}
 	if p.schema != nil {
 		if err := client.Version().Needs(stream.TakesSchema); err != nil {
 			return acperr.NotTaken(err)
@@ -90,7 +93,7 @@ func (p *userPrompt) renew(ctx context.Context) *jsonrpc.Error {
 		return err
 	}
 	if s.proc.Client() == client && !s.proc.Ending() {
-		s.endDroid(replaced, "it does not know of a login")
+		s.endDroid(replaced, "it does not know of a login, or has another provider")
 	}
 	return nil
 }

@@ -110,9 +110,9 @@ func (s *Session) launch(ctx context.Context, historyLimit int) (client *droid.C
 		}
 		words := added.Added(added.Text)
 		if !unmade {
-			words = s.deps.Opener.Added(ctx, id, added)
+			words = s.deps.Launcher.Added(ctx, id, added)
 		}
-		client, info, err = s.deps.Opener.Launch(ctx, cwd, servers, words, open)
+		client, info, err = s.deps.Launcher.Launch(ctx, cwd, servers, words, open)
 	})
 	if err != nil {
 		s.notLoading()

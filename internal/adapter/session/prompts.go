@@ -165,7 +165,7 @@ func (d *Deps) missing(ctx context.Context, content prompt.Prompt) map[string]bo
 	defer cancel()
 	missing := make(map[string]bool)
 	for _, path := range content.Links() {
-		_, err := files.CallBounded(ctx, d.Calls, "stat of a link", path, d.Opener.Stat)
+		_, err := files.CallBounded(ctx, d.Calls, "stat of a link", path, d.Launcher.Stat)
 		missing[path] = err != nil && !errors.Is(err, files.ErrHangs)
 	}
 	return missing
@@ -224,11 +224,12 @@ func (s *Session) cancelIfLate(p *Ticket) {
 	}
 }
 
-// Cancel cancels the running prompt and all waiting ones. It does not wait. A session that has ended has nothing to cancel.
+// Cancel cancels the running prompt and all waiting ones. It does not wait. It does nothing if the session has ended.
 func (s *Session) Cancel() { s.mu.Post(s.cancelPrompts) }
 
-// Prompt takes a prompt in the place of its request, and returns its response, which has left by then. blocks are what the editor sent under
-// the id session. schema, if not nil, is the form that the answer must have. The request's context cancels the prompt.
+// Prompt adds a prompt to the session's queue and waits until it has ended. It returns the response, which has been sent. session is the id
+// that the editor used, and blocks is the content. schema, if not nil, is the JSON schema of the answer. The end of c's context cancels the
+// prompt.
 func (s *Session) Prompt(c *wire.Call, place *Ticket, session string, blocks, schema json.RawMessage) (any, *jsonrpc.Error) {
 	p, err := s.readPrompt(c.Context, session, blocks)
 	if err != nil {

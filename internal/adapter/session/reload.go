@@ -81,8 +81,9 @@ func (s *Session) showsHistory() bool { return s.load != nil && s.load.phase == 
 // isShown reports whether the editor knows the session as it is: it has been opened, and no load is under way.
 func (s *Session) isShown() bool { return s.out.Opened() && s.load == nil }
 
-// Load loads the session for a call, whose place ordered leaves: in the process it has, else in a new one. The response has left when it
-// returns. After an error stays reports whether the session stays open, as others wait for it. The call's context takes the load back.
+// Load loads the session for a call, in its process or in a new one, and waits for the end of that. The response has been sent when it
+// returns. After an error stays reports whether the session remains open because other requests wait for it. The end of c's context cancels
+// the load. See Enter for ordered.
 func (s *Session) Load(c *wire.Call, ordered func(), l LoadRequest) (result protocol.SessionResult, stays bool, err *jsonrpc.Error) {
 	r := &reload{LoadRequest: l, s: s, call: c, ended: make(chan struct{})}
 	if err = r.begin(ordered); err != nil {
@@ -433,7 +434,7 @@ func (s *Session) loadInCall(ctx context.Context, limit int, asked acperr.Work) 
 		s.unlocked(ctx, func(ctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
-			if loaded, err = s.deps.Opener.OpenIn(ctx, client, servers, load); err != nil && context.Cause(ctx) == errLoadHangs {
+			if loaded, err = s.deps.Launcher.OpenIn(ctx, client, servers, load); err != nil && context.Cause(ctx) == errLoadHangs {
 				err = errLoadHangs
 			}
 		})

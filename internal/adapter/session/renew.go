@@ -28,16 +28,21 @@ func (s *Session) renewIdle() {
 	if client == nil || s.ended || !s.prompts.Idle() || s.questions.IsOpen() {
 		return
 	}
-	if s.mustRenew(client) {
-		s.endDroid(replaced, "it is from before the last login")
+	if s.mustRenew(client) && !(s.deps.Accounts.Revoked(client) && s.worksAside(client)) {
+		s.endDroid(replaced, "it is from before the last login, or has another provider")
 	}
 }
 
 // mustRenew reports whether a droid is to be replaced before it gets another prompt: it
-// has no login, or it is from before the last login and nothing would be lost.
+// has no login, or another provider, or it is from before the last login and nothing would be lost.
 func (s *Session) mustRenew(client *droid.Client) bool {
 	old, lacks := s.deps.Accounts.Age(client)
-	return lacks || old && !s.proc.Working() && !client.HasChildren() && !s.proc.SubagentsWork() && !s.servers.LogsIn(time.Now())
+	return lacks || old && !s.worksAside(client)
+}
+
+// worksAside reports whether a droid does something for which no prompt is there.
+func (s *Session) worksAside(client *droid.Client) bool {
+	return s.proc.Working() || client.HasChildren() || s.proc.SubagentsWork() || s.servers.LogsIn(time.Now())
 }
 
 // OffersLogin reports whether the client offers the user to log in.

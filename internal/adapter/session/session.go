@@ -72,7 +72,7 @@ type Session struct {
 	subagents   map[string]*subagentSession // those that the client is shown as sessions, by their ids
 }
 
-// New makes a session with the id by which the editor knows it. droidID is that of droid's session in which its thread is now. Run follows.
+// New makes a session that the editor knows by id, and whose thread is in droid's session droidID. It does nothing before Run.
 func New(d *Deps, id, droidID, cwd string, servers []stream.MCPServer) *Session {
 	s := &Session{
 		deps:    d,
@@ -119,6 +119,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 func (s *Session) answerOpening(c *wire.Call, result protocol.SessionResult) {
 	s.register()
 	s.notifyExcluded()
+	s.notifyProvider()
 	s.markReplayEnd(c)
 	s.deps.Respond(c, result, nil)
 	s.out.Release()

@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// ListOptions are the options of an open session.
+// ListOptions returns the options as they are now. See Enter for ordered.
 func (s *Session) ListOptions(ordered func()) (_ any, err *jsonrpc.Error) {
 	if err = s.Enter(ordered); err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/acperr"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
@@ -31,9 +31,9 @@ func (d *Deps) Rename(ctx context.Context, client *droid.Client, id, title strin
 	if err := client.Version().Needs(stream.RenamesSessions); err != nil {
 		return true, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, launch.Time, launch.ErrTime)
 	defer cancel()
-	before, unknown := d.Opener.Find(ctx, id)
+	before, unknown := d.Launcher.Find(ctx, id)
 	done := make(chan error, 1)
 	go func() { done <- client.Rename(ctx, title) }()
 	look := time.NewTicker(renameLook)
@@ -42,7 +42,7 @@ func (d *Deps) Rename(ctx context.Context, client *droid.Client, id, title strin
 		select {
 		case err := <-done:
 			if err != nil || unknown != nil { // a session without a file has its title when it gets one
-				return err == nil, opening.OutOfTime(ctx, err)
+				return err == nil, launch.OutOfTime(ctx, err)
 			}
 			return true, d.renamed(ctx, id, before.Title, title)
 		case <-look.C:
@@ -59,7 +59,7 @@ func (d *Deps) Rename(ctx context.Context, client *droid.Client, id, title strin
 // title was stored.
 func (d *Deps) renamed(ctx context.Context, id, before, title string) error {
 	for began := time.Now(); time.Since(began) < renameTime; {
-		found, err := d.Opener.Find(ctx, id)
+		found, err := d.Launcher.Find(ctx, id)
 		if err != nil || found.Title == title || found.Title != before {
 			return err
 		}
@@ -73,11 +73,11 @@ func (d *Deps) renamed(ctx context.Context, id, before, title string) error {
 }
 
 func (d *Deps) titleStored(ctx context.Context, id, title string) bool {
-	found, err := d.Opener.Find(ctx, id)
+	found, err := d.Launcher.Find(ctx, id)
 	return err == nil && found.Title == title
 }
 
-// SetTitle makes droid store a title for a session that is open here.
+// SetTitle makes droid store a title. It waits for the turn of the request and for droid, until ctx ends. See Enter for ordered.
 func (s *Session) SetTitle(ctx context.Context, ordered func(), title string) (err *jsonrpc.Error) {
 	if err = s.Enter(ordered); err != nil {
 		return err

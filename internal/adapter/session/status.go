@@ -78,7 +78,7 @@ func (s *Session) Status(ctx context.Context) Status {
 			s.log.Info("droid did not tell its version", zap.Error(err))
 			status.Release = "of an unknown version"
 		}
-		if project, err := s.deps.Opener.Project(ctx, cwd, client); err == nil {
+		if project, err := s.deps.Launcher.Project(ctx, cwd, client); err == nil {
 			status.Trusted = project.State()
 		}
 		return nil

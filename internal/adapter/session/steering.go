@@ -54,8 +54,9 @@ func (p *userPrompt) steer(c *wire.Call, place *Ticket, asksBack bool) (outcome 
 	return outcomeStarted, nil
 }
 
-// Steer takes a message for the turn that runs, in the place of its request, and returns the request's result. blocks are what the editor
-// sent under the id session. asksBack is whether the client sends the message as a prompt by itself where no turn runs.
+// Steer adds a message to the running turn, and waits until droid has it, or begins a turn with it. It returns the result of the request.
+// session is the id that the editor used, and blocks is the content. asksBack is whether the client sends the message as a prompt itself if no
+// turn runs.
 func (s *Session) Steer(c *wire.Call, place *Ticket, session string, blocks json.RawMessage, asksBack bool) (any, *jsonrpc.Error) {
 	p, err := s.readPrompt(c.Context, session, blocks)
 	if err != nil {

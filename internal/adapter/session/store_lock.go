@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/render"
 	"droid-acp/internal/sys/files"
@@ -41,8 +41,8 @@ func (s *Session) markLoading(ctx context.Context) (held error) {
 	var release func()
 	var err error
 	s.unlocked(ctx, func(ctx context.Context) {
-		held = s.deps.Opener.FreeToMove(ctx, id, cwd, leavingTime)
-		release, err = s.deps.Opener.MarkLoading(ctx, id)
+		held = s.deps.Launcher.FreeToMove(ctx, id, cwd, leavingTime)
+		release, err = s.deps.Launcher.MarkLoading(ctx, id)
 	})
 	if s.loading.Is(id) {
 		s.loading.held = held
@@ -78,7 +78,7 @@ func (s *Session) lockStored() {
 	s.mu.Go(func() {
 		s.notifyReplayed(s.Context)
 		others := false
-		s.unlocked(s.Context, func(ctx context.Context) { others = isOpenElsewhere(ctx, s.deps.Opener, id) })
+		s.unlocked(s.Context, func(ctx context.Context) { others = isOpenElsewhere(ctx, s.deps.Launcher, id) })
 		told, _ := s.storeLock.Others() // when it could not be locked
 		if s.storeLock.SetOthers(id, others); others && !told {
 			s.notifySoon(openElsewhere)
@@ -87,8 +87,8 @@ func (s *Session) lockStored() {
 		var marked time.Time
 		var err error
 		s.unlocked(s.Context, func(ctx context.Context) {
-			if release, err = s.deps.Opener.MarkOpen(ctx, id); err == nil {
-				marked, _ = s.deps.Opener.Marked(ctx, id) // on failure the user reads it once too often
+			if release, err = s.deps.Launcher.MarkOpen(ctx, id); err == nil {
+				marked, _ = s.deps.Launcher.Marked(ctx, id) // on failure the user reads it once too often
 			}
 		})
 		if err != nil {
@@ -108,8 +108,8 @@ func (s *Session) lockStored() {
 const leavingTime = 3 * time.Second
 
 // isOpenElsewhere reports whether another agent has a session open that stays.
-func isOpenElsewhere(ctx context.Context, opener *opening.Opener, id string) bool {
-	held, _ := opener.IsOpen(ctx, id)
+func isOpenElsewhere(ctx context.Context, launcher *launch.Launcher, id string) bool {
+	held, _ := launcher.IsOpen(ctx, id)
 	if !held {
 		return false
 	}
@@ -117,7 +117,7 @@ func isOpenElsewhere(ctx context.Context, opener *opening.Opener, id string) boo
 	case <-time.After(leavingTime):
 	case <-ctx.Done():
 	}
-	held, _ = opener.IsOpen(ctx, id)
+	held, _ = launcher.IsOpen(ctx, id)
 	return held
 }
 
@@ -131,7 +131,7 @@ func (s *Session) lookForOthers() {
 	s.mu.Go(func() {
 		var marked time.Time
 		var err error
-		s.unlocked(s.Context, func(ctx context.Context) { marked, err = s.deps.Opener.Marked(ctx, id) })
+		s.unlocked(s.Context, func(ctx context.Context) { marked, err = s.deps.Launcher.Marked(ctx, id) })
 		if err == nil && s.storeLock.Joined(id, marked) {
 			s.notifySoon(openedElsewhere)
 		}

@@ -7,7 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/acperr"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/render"
@@ -161,7 +161,7 @@ type LatestSessions struct {
 // LatestSessions lists the sessions that were used last.
 func (s *Session) LatestSessions(ctx context.Context) (all LatestSessions, err error) {
 	a, works := s.deps, s.droidID
-	err = s.callWithin(ctx, opening.Time, errListTime, func(ctx context.Context) error {
+	err = s.callWithin(ctx, launch.Time, errListTime, func(ctx context.Context) error {
 		page, err := a.ListStored(ctx, store.Query{Limit: 20})
 		if err != nil {
 			return err
@@ -171,7 +171,7 @@ func (s *Session) LatestSessions(ctx context.Context) (all LatestSessions, err e
 			return err
 		}
 		for _, id := range all.Thread {
-			if one, err := a.Opener.Find(ctx, id); err == nil && id != works {
+			if one, err := a.Launcher.Find(ctx, id); err == nil && id != works {
 				all.Earlier = append(all.Earlier, one)
 			}
 		}

@@ -135,7 +135,7 @@ func (s *Session) lookAtProject(ctx context.Context) (client *droid.Client, proj
 	cwd := s.cwd
 	for {
 		client = s.proc.Client()
-		s.unlockedAs(ctx, "the prompt", "a look at the project", func(ctx context.Context) { project, err = s.deps.Opener.Project(ctx, cwd, client) })
+		s.unlockedAs(ctx, "the prompt", "a look at the project", func(ctx context.Context) { project, err = s.deps.Launcher.Project(ctx, cwd, client) })
 		project.Asks = project.Asks && !s.declined.Has(project)
 		switch now := s.proc.Client(); {
 		case now == nil, ctx.Err() != nil:

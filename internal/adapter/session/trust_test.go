@@ -78,7 +78,7 @@ func inProjectAs(t *testing.T, info string, v fakedroid.Version, files map[strin
 		}, zap.NewNop()), nil
 	}, zap.NewNop())
 	r.agent.Config.Trust = r.keeper
-	r.agent.Opener.Stat = os.Stat
+	r.agent.Launcher.Stat = os.Stat
 	require.Nil(t, r.call("initialize", `{"protocolVersion":1,"clientCapabilities":{},`+info+`}`).Error)
 	return r
 }

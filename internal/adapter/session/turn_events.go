@@ -42,6 +42,7 @@ func (s *Session) discarded(ev quirks.PromptDropped) {
 func (s *Session) turnEnded(ev quirks.TurnEnded) {
 	s.deps.Accounts.TurnEnded(s.proc.Client(), ev, s.options.NeedsLogin())
 	s.usage.finished(ev)
+	s.replaceRevoked()
 	p := s.prompts.Of(ev.RequestID)
 	if p == nil {
 		s.log.Info("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))

@@ -271,7 +271,7 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 		win.agent.Config.Trust = trust.New(trust.Options{Home: base, File: filepath.Join(base, "trust.json")})
 		win.agent.Config.ParkAfter = 3 * time.Minute
 		win.hasFiles(inBuffers)
-		win.agent.Opener.Stat = os.Stat
+		win.agent.Launcher.Stat = os.Stat
 		win.agent.Calls.BeforeCall = func(files.CallName) {
 			othersFirst()
 			w.mu.Lock()

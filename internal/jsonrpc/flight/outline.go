@@ -15,8 +15,8 @@ const (
 	maxScanned = 32 << 10
 )
 
-// plain are the members whose values stand in an outline if they look like an identifier: what a message is, to which it belongs, and what
-// came of it. All other strings may be a user's words, a name of a file, or a secret.
+// plain are the members whose values appear in an outline if they look like identifiers: the kind of a message, what it belongs to, and its
+// result. All other strings may be text of a user, a file name, or a secret.
 var plain = map[string]bool{
 	"jsonrpc": true, "id": true, "method": true, "type": true, "factoryApiVersion": true, "factoryProtocolVersion": true,
 	"sessionId": true, "newSessionId": true, "childSessionId": true, "requestId": true, "messageId": true, "toolCallId": true, "toolUseId": true,
@@ -31,6 +31,7 @@ func outline(seed maphash.Seed, line []byte) string {
 	line = bytes.TrimSpace(line)
 	var b strings.Builder
 	member := "" // whose value comes next
+	headers := 0 // how many objects are open since one of headers began, whose members have any name
 	for i := 0; i < len(line); {
 		if b.Len() > maxOutline || i > maxScanned {
 			fmt.Fprintf(&b, "… %d B more", len(line)-i)
@@ -48,10 +49,19 @@ func outline(seed maphash.Seed, line []byte) string {
 				member = string(text[:min(len(text), 64)])
 				b.WriteString(name(seed, text))
 			} else {
+				if headers > 0 {
+					member = ""
+				}
 				b.WriteString(value(seed, member, text))
 			}
 			i = end
 		case bytes.IndexByte([]byte("{}[]:, \t"), c) >= 0:
+			switch {
+			case c == '{' && (headers > 0 || member == "headers"):
+				headers++
+			case c == '}' && headers > 0:
+				headers--
+			}
 			if c != ':' && c != ' ' && c != '\t' {
 				member = ""
 			}
@@ -126,7 +136,7 @@ func isIdentifier(text []byte, also string) bool {
 	return len(text) > 0
 }
 
-// hidden returns what stands for a text.
+// hidden returns the replacement of a text: its length in bytes and its hash.
 func hidden(seed maphash.Seed, text []byte) string {
 	return fmt.Sprintf("‹%d:%06x›", len(text), maphash.Bytes(seed, text)&0xffffff)
 }

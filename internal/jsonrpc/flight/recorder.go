@@ -56,7 +56,7 @@ type message struct {
 	outline    string // see outline
 }
 
-// messageSize is what a message takes besides its outline, in bytes.
+// messageSize is the size of a message without its outline, in bytes.
 const messageSize = 160
 
 // New returns a Recorder that keeps at most limit bytes.

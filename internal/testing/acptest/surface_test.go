@@ -121,7 +121,7 @@ func TestNews(t *testing.T) {
 	}, known.News(surface, theirs))
 	require.Equal(t, []string{"capability of agent: sessionCapabilities.dream", "method of agent: session/dream", "update: dream_update"}, known.NotLookedAt(theirs))
 	gone := Surface{}
-	require.Contains(t, known.News(surface, gone), "gone: method of agent: logout; declined because droid has no way to log out but its own user interface")
+	require.Contains(t, known.News(surface, gone), "gone: capability of agent: promptCapabilities.audio; declined because droid takes no audio")
 }
 
 func TestCheckLook(t *testing.T) {

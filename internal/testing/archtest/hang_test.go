@@ -18,16 +18,16 @@ var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFil
 
 // withLimit matches the functions that wait for a call no longer than a time. Their first argument that is a string
 // names the call.
-var withLimit = regexp.MustCompile(`^(files\.CallBounded|files\.CallBoundedDetached|ofSession|o\.mark|.*\.[cC]alls\.Cleanup|.*\.AtEnd)$`)
+var withLimit = regexp.MustCompile(`^(files\.CallBounded|files\.CallBoundedDetached|ofSession|l\.mark|.*\.[cC]alls\.Cleanup|.*\.AtEnd)$`)
 
 // limited are the packages whose calls have a limit.
-var limited = []string{"internal/adapter", "internal/adapter/session", "internal/adapter/command", "internal/adapter/opening", "internal/adapter/internal/process", "internal/droid/store"}
+var limited = []string{"internal/adapter", "internal/adapter/session", "internal/adapter/command", "internal/adapter/launch", "internal/adapter/internal/process", "internal/droid/store"}
 
 // exempt are functions of these packages that make such calls without a limit, each with the reason.
 var exempt = map[string]string{
 	"readText":              "fileReader calls it with a limit",
 	"Agent.openEditorFiles": "openFiles calls it with a limit",
-	"New":                   "Opener.Stat is called with a limit",
+	"New":                   "Launcher.Stat is called with a limit",
 	"Agent.authenticate":    "it runs in a goroutine for which only requests to log in wait",
 	"Session.afterEnd":      "a session that ends has killed its droid",
 	"startProblem":          "subprocess.LookPath takes at most 3 s",
@@ -130,7 +130,7 @@ func TestHangingCallsAreSeen(t *testing.T) {
 		`os.Stat("x")`:                                           true,
 		`f(os.Stat)`:                                             true,
 		`a.cfg.Store.Find("x")`:                                  true,
-		`a.opener.Stat("x")`:                                     true,
+		`a.launcher.Stat("x")`:                                   true,
 		`<-client.Exited()`:                                      true,
 		`other.Kill(); <-client.Exited()`:                        true,
 		`client.Kill(); <-client.Exited()`:                       false,

@@ -1,11 +1,8 @@
-// Package registry has the open sessions of an agent by each of their ids, and the requests
-// that are about them, in the order in which they came.
+// Package registry holds the open sessions of an agent by each of their ids, and the requests that name them, in the order of their arrival.
 //
-// A request that names a session takes its place by the id that its own line from the editor
-// has in it. Then the next line may come, and the request reads the disk, where it must, beside
-// all others: the ids of a thread, a directory. It acts when no earlier request that is about
-// the same session is still to act. So what an editor asked first takes effect first, and a
-// disk that hangs holds up only what was asked of the same session after it.
+// A request takes its place by the id in its own line. Then the next line may come, and the request reads the disk, if it must, concurrently
+// with all others: the ids of a thread, a directory. It takes effect when no earlier request for the same session is still to take effect. So
+// requests take effect in order, and a disk that hangs delays only later requests for the same session.
 package registry
 
 import (

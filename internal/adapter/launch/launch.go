@@ -1,6 +1,6 @@
-// Package opening starts droids and opens sessions in them: new ones, stored ones in the directory that is asked for, copies. It leaves out
+// Package launch starts droids and opens sessions in them: new ones, stored ones in the directory that is asked for, copies. It leaves out
 // what an untrusted project would run. It knows droid's processes and files, and no session of the agent's.
-package opening
+package launch
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 	"droid-acp/internal/workspace/trust"
 )
 
-// Config configures an Opener.
+// Config configures a Launcher.
 type Config struct {
 	// Start starts a droid process. It finds the program by itself: the command's Path,
 	// Args and Env are empty.
@@ -62,8 +62,8 @@ func (s Spare) again() bool {
 // spareMemory is how many bytes of memory must be free to start a droid in advance.
 const spareMemory = 4 << 30
 
-// Opener starts droids and opens sessions in them.
-type Opener struct {
+// Launcher starts droids and opens sessions in them.
+type Launcher struct {
 	Spare *droid.Prewarmed
 	Stat  func(path string) (os.FileInfo, error) // tests use directories that do not exist
 
@@ -79,24 +79,24 @@ type Opener struct {
 // Hooks has those that each process gets; none where files stay on the disk.
 type Hooks interface{ Hooks() []droid.Hook }
 
-// New is an Opener for an agent that lives until life ends.
-func New(life context.Context, cfg *Config, calls *files.CallLimiter, hooks Hooks, log *zap.Logger) *Opener {
-	o := &Opener{Stat: os.Stat, cfg: cfg, calls: calls, hooks: hooks, life: life, log: log, previews: previews{turn: make(chan struct{}, 1)}}
-	o.Spare = droid.NewPrewarmed(cfg.Dir, o.startAhead, cfg.Spare.again, log)
+// New is a Launcher for an agent that lives until life ends.
+func New(life context.Context, cfg *Config, calls *files.CallLimiter, hooks Hooks, log *zap.Logger) *Launcher {
+	l := &Launcher{Stat: os.Stat, cfg: cfg, calls: calls, hooks: hooks, life: life, log: log, previews: previews{turn: make(chan struct{}, 1)}}
+	l.Spare = droid.NewPrewarmed(cfg.Dir, l.startAhead, cfg.Spare.again, log)
 	if cfg.Spare == SpareNone {
-		o.Spare.Discard()
+		l.Spare.Discard()
 	}
-	return o
+	return l
 }
 
 // startAhead starts a droid in dir for a session that may come.
-func (o *Opener) startAhead(dir string) (*droid.Client, error) {
-	command, err := o.commandIn(o.life, dir)
+func (l *Launcher) startAhead(dir string) (*droid.Client, error) {
+	command, err := l.commandIn(l.life, dir)
 	if err != nil {
 		return nil, err
 	}
 	command.Runtime = true
-	return o.cfg.Start(command)
+	return l.cfg.Start(command)
 }
 
 // Time bounds how long droid may take to open a session. 0.3 to 2.6 s were
@@ -126,21 +126,21 @@ func OutOfTime(ctx context.Context, err error) error {
 // droid's system prompt, which the spare does not have. What an untrusted project would run is left out. On an error the process is gone.
 // If droid does not start because it is to take MCP servers, or hangs, it is started once more; in the first case it gets the servers with
 // the session.
-func (o *Opener) Launch(ctx context.Context, cwd string, servers []stream.MCPServer, added string, open Open) (*droid.Client, *stream.SessionInfo, error) {
+func (l *Launcher) Launch(ctx context.Context, cwd string, servers []stream.MCPServer, added string, open Open) (*droid.Client, *stream.SessionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Time, ErrTime)
 	defer cancel()
-	command, err := o.commandFor(ctx, cwd, servers, added)
+	command, err := l.commandFor(ctx, cwd, servers, added)
 	if err != nil {
 		return nil, nil, err
 	}
-	client, patience := o.takeSpare(command), hangTime
+	client, patience := l.takeSpare(command), hangTime
 	for starts := 0; ; {
 		if client == nil {
-			if client, err = o.cfg.Start(command); err != nil {
+			if client, err = l.cfg.Start(command); err != nil {
 				return nil, nil, refusal(command.Without, err, acperr.NotStarted(err))
 			}
 		}
-		now, err := o.lookAgain(ctx, client, command, func() (droid.Command, error) { return o.commandFor(ctx, cwd, servers, added) })
+		now, err := l.lookAgain(ctx, client, command, func() (droid.Command, error) { return l.commandFor(ctx, cwd, servers, added) })
 		if errors.Is(err, errChanged) && starts < mostStarts {
 			client, command = nil, now
 			starts++
@@ -149,15 +149,15 @@ func (o *Opener) Launch(ctx context.Context, cwd string, servers []stream.MCPSer
 		if err != nil {
 			return nil, nil, err
 		}
-		info, err := o.openIn(ctx, patience, client, &droid.Runtime{MCPServers: servers, CWD: cwd, Project: command.Project, Without: command.Without}, open)
+		info, err := l.openIn(ctx, patience, client, &droid.Runtime{MCPServers: servers, CWD: cwd, Project: command.Project, Without: command.Without}, open)
 		switch {
 		case err == nil:
-			o.Spare.Next(cwd)
+			l.Spare.Next(cwd)
 			return client, info, nil
 		case errors.Is(err, errHung):
-			o.log.Warn("droid hangs; another one opens the session")
+			l.log.Warn("droid hangs; another one opens the session")
 		case !command.RequiresSettings() && client.TakesRuntime() && cannotTake(err):
-			o.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
+			l.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
 			command.Runtime, command.Without, command.Project = false, nil, nil
 		default:
 			return nil, nil, refusal(command.Without, err, err)
@@ -174,7 +174,7 @@ var errChanged = acperr.Internal("project_not_trusted", "What this project bring
 
 // lookAgain looks at the project once more when droid has started, as it reads the project's files only then. A droid
 // whose command would be another one now is ended, and the error is errChanged. On an error the process is gone.
-func (o *Opener) lookAgain(ctx context.Context, client *droid.Client, command droid.Command, look func() (droid.Command, error)) (now droid.Command, err error) {
+func (l *Launcher) lookAgain(ctx context.Context, client *droid.Client, command droid.Command, look func() (droid.Command, error)) (now droid.Command, err error) {
 	if command.Project == nil {
 		return command, nil
 	}
@@ -193,9 +193,9 @@ func (o *Opener) lookAgain(ctx context.Context, client *droid.Client, command dr
 }
 
 // commandFor is commandIn for a droid that gets these servers, and adds a text to its system prompt.
-func (o *Opener) commandFor(ctx context.Context, cwd string, servers []stream.MCPServer, added string) (droid.Command, error) {
-	command, err := o.commandIn(ctx, cwd)
-	command.Runtime, command.SystemPrompt = len(servers) > 0 || len(o.hooks.Hooks()) > 0, added
+func (l *Launcher) commandFor(ctx context.Context, cwd string, servers []stream.MCPServer, added string) (droid.Command, error) {
+	command, err := l.commandIn(ctx, cwd)
+	command.Runtime, command.SystemPrompt = len(servers) > 0 || len(l.hooks.Hooks()) > 0, added
 	return command, err
 }
 
@@ -208,11 +208,11 @@ func refusal(without *projectconfig.Layer, err, other error) error {
 }
 
 // takeSpare is the spare if it fits the command, else nil.
-func (o *Opener) takeSpare(command droid.Command) *droid.Client {
+func (l *Launcher) takeSpare(command droid.Command) *droid.Client {
 	if command.SystemPrompt != "" {
 		return nil
 	}
-	client := o.Spare.Take(command.Dir)
+	client := l.Spare.Take(command.Dir)
 	if client != nil && (!projectconfig.Same(client.StartedExcluding(), command.Without) || command.Project != nil && !projectconfig.Same(new(client.Given()), command.Project)) {
 		client.Kill() // the project has changed since, or was trusted
 		<-client.Exited()
@@ -223,17 +223,17 @@ func (o *Opener) takeSpare(command droid.Command) *droid.Client {
 
 // LaunchAlone starts a droid in cwd that runs nothing for the user or the project, and opens a session in it. It is for a droid that only
 // copies or names one. It blocks. On an error the process is gone.
-func (o *Opener) LaunchAlone(ctx context.Context, cwd string, open Open) (*droid.Client, *stream.SessionInfo, error) {
+func (l *Launcher) LaunchAlone(ctx context.Context, cwd string, open Open) (*droid.Client, *stream.SessionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Time, ErrTime)
 	defer cancel()
-	client, err := o.cfg.Start(droid.Command{Alone: true})
+	client, err := l.cfg.Start(droid.Command{Alone: true})
 	if _, ok := errors.AsType[*droid.ExcludeError](err); ok {
-		return o.Launch(ctx, cwd, nil, "", open)
+		return l.Launch(ctx, cwd, nil, "", open)
 	}
 	if err != nil {
 		return nil, nil, acperr.NotStarted(err)
 	}
-	info, err := o.openIn(ctx, Time, client, nil, open)
+	info, err := l.openIn(ctx, Time, client, nil, open)
 	return client, info, err
 }
 
@@ -249,10 +249,10 @@ func cannotTake(err error) bool {
 
 // openIn opens a session in a process, which has so long for it. The process gets its settings
 // first; runtime is nil for one that keeps those it was started with. On an error the process is gone.
-func (o *Opener) openIn(ctx context.Context, patience time.Duration, client *droid.Client, runtime *droid.Runtime, open Open) (info *stream.SessionInfo, err error) {
+func (l *Launcher) openIn(ctx context.Context, patience time.Duration, client *droid.Client, runtime *droid.Runtime, open Open) (info *stream.SessionInfo, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errHung)
 	defer cancel()
-	defer context.AfterFunc(o.life, cancel)() // a request's context does not end with the agent
+	defer context.AfterFunc(l.life, cancel)() // a request's context does not end with the agent
 	opened := false
 	defer func() {
 		if !opened {
@@ -261,10 +261,10 @@ func (o *Opener) openIn(ctx context.Context, patience time.Duration, client *dro
 	}()
 	var others []stream.MCPServer
 	if runtime != nil {
-		others, err = o.setRuntime(ctx, client, *runtime)
+		others, err = l.setRuntime(ctx, client, *runtime)
 	}
 	if err == nil {
-		info, err = o.OpenIn(ctx, client, others, open)
+		info, err = l.OpenIn(ctx, client, others, open)
 	}
 	if opened = err == nil; opened {
 		client.CheckLogin()
@@ -286,12 +286,12 @@ func (o *Opener) openIn(ctx context.Context, patience time.Duration, client *dro
 
 // commandIn returns how droid is started in cwd: without what an untrusted project brings. It reads files. The error says that droid cannot
 // leave it out.
-func (o *Opener) commandIn(ctx context.Context, cwd string) (droid.Command, error) {
-	p, err := o.Project(ctx, cwd, nil)
+func (l *Launcher) commandIn(ctx context.Context, cwd string) (droid.Command, error) {
+	p, err := l.Project(ctx, cwd, nil)
 	if err != nil {
 		return droid.Command{}, err
 	}
-	command := droid.Command{Dir: cwd, Without: p.Excluded(), TrustsAll: o.cfg.Trust.TrustsAll()}
+	command := droid.Command{Dir: cwd, Without: p.Excluded(), TrustsAll: l.cfg.Trust.TrustsAll()}
 	if !command.TrustsAll {
 		command.Project = &p.Layer
 	}
@@ -312,11 +312,11 @@ const versionTime = 20 * time.Second
 // setRuntime gives a process its MCP servers and our hooks, if it takes any, and says what
 // it is to leave out. It returns the servers that must be passed with the session instead.
 // Where droid cannot have our hooks, files stay on the disk.
-func (o *Opener) setRuntime(ctx context.Context, client *droid.Client, r droid.Runtime) (others []stream.MCPServer, err error) {
+func (l *Launcher) setRuntime(ctx context.Context, client *droid.Client, r droid.Runtime) (others []stream.MCPServer, err error) {
 	if !client.TakesRuntime() {
 		return r.MCPServers, nil
 	}
-	r.Hooks = o.hooks.Hooks()
+	r.Hooks = l.hooks.Hooks()
 	if len(r.Hooks) > 0 || len(r.MCPServers) > 0 || r.Without != nil {
 		wait, cancel := context.WithTimeout(ctx, versionTime)
 		client.AwaitStart(wait)
@@ -328,7 +328,7 @@ func (o *Opener) setRuntime(ctx context.Context, client *droid.Client, r droid.R
 		if client.Without() != nil {
 			level = zap.InfoLevel // the session says it with what is left out
 		}
-		o.log.Log(level, "files are read and written on the disk alone", zap.Error(err))
+		l.log.Log(level, "files are read and written on the disk alone", zap.Error(err))
 		return nil, nil
 	case err != nil:
 		return nil, refusal(r.Without, err, fmt.Errorf("%w: %w", errServers, err))
@@ -337,18 +337,18 @@ func (o *Opener) setRuntime(ctx context.Context, client *droid.Client, r droid.R
 }
 
 // OpenNew opens a new session with instructions. droid stores them with the session, so that they hold for every process that loads it.
-func (o *Opener) OpenNew(ctx context.Context, w instructions.Wanted) (*droid.Client, *stream.SessionInfo, error) {
-	return o.Launch(ctx, w.CWD, w.Servers, w.Added(w.Text), o.Make("", w.CWD, w.Instructions))
+func (l *Launcher) OpenNew(ctx context.Context, w instructions.Wanted) (*droid.Client, *stream.SessionInfo, error) {
+	return l.Launch(ctx, w.CWD, w.Servers, w.Added(w.Text), l.Make("", w.CWD, w.Instructions))
 }
 
 // Added returns a process's addition to the system prompt when it loads a stored session. It blocks.
-func (o *Opener) Added(ctx context.Context, id string, i instructions.Instructions) string {
+func (l *Launcher) Added(ctx context.Context, id string, i instructions.Instructions) string {
 	if i.Text == "" {
 		return i.Added("")
 	}
-	stored, err := ofSession(ctx, o, "Store.SystemPrompt", id, o.cfg.Store.SystemPrompt)
+	stored, err := ofSession(ctx, l, "Store.SystemPrompt", id, l.cfg.Store.SystemPrompt)
 	if err != nil {
-		o.log.Warn("it is not known what droid adds to the system prompt of a session by itself", zap.String("session", id), zap.Error(err))
+		l.log.Warn("it is not known what droid adds to the system prompt of a session by itself", zap.String("session", id), zap.Error(err))
 	}
 	return i.Added(stored)
 }

@@ -1,7 +1,8 @@
-package opening
+package launch
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"droid-acp/internal/adapter/acperr"
@@ -28,8 +29,10 @@ const previewTime = 5 * time.Minute
 
 // previews has the preview that was made last. An editor works in one project mostly.
 type previews struct {
-	turn chan struct{} // has a token while somebody makes or reads one
-	last struct {
+	turn      chan struct{} // has a token while somebody makes or reads one
+	forgotten atomic.Int64  // how often ForgetPreview was called
+	last      struct {
+		forgotten int64
 		Preview
 		command droid.Command
 		state   droid.DirState
@@ -39,47 +42,50 @@ type previews struct {
 
 // Preview returns what droid would report of a new session in cwd, without what an untrusted project brings. droid reports its settings
 // only for a session, so a process opens one; no MCP server and no hook runs for it, and what it stores is removed.
-func (o *Opener) Preview(ctx context.Context, cwd string) (p Preview, err error) {
+func (l *Launcher) Preview(ctx context.Context, cwd string) (p Preview, err error) {
 	select {
-	case o.previews.turn <- struct{}{}:
-		defer func() { <-o.previews.turn }()
+	case l.previews.turn <- struct{}{}:
+		defer func() { <-l.previews.turn }()
 	case <-ctx.Done():
 		return p, acperr.Cancelled()
 	}
-	command, err := o.commandIn(ctx, cwd)
+	command, err := l.commandIn(ctx, cwd)
 	if err != nil {
 		return p, err
 	}
-	state, err := files.CallBounded(ctx, o.calls, "DirState", cwd, sure(droid.ReadDirState))
+	state, err := files.CallBounded(ctx, l.calls, "DirState", cwd, sure(droid.ReadDirState))
 	if err != nil {
 		return p, err
 	}
-	loggedOut, err := files.CallBounded(ctx, o.calls, "LacksLogin", "", sure(func(string) bool { return command.LacksLogin() }))
+	loggedOut, err := files.CallBounded(ctx, l.calls, "LacksLogin", "", sure(func(string) bool { return command.LacksLogin() }))
 	if err != nil {
 		return p, err
 	}
-	last := &o.previews.last
-	same := last.command.Dir == cwd && projectconfig.Same(last.command.Without, command.Without) && projectconfig.Same(last.command.Project, command.Project)
+	last, forgotten := &l.previews.last, l.previews.forgotten.Load()
+	same := last.forgotten == forgotten && last.command.Dir == cwd && projectconfig.Same(last.command.Without, command.Without) && projectconfig.Same(last.command.Project, command.Project)
 	if same && last.state.Same(state) && time.Now().Before(last.until) {
 		return last.with(loggedOut), nil
 	}
-	if p, err = o.preview(ctx, command); err != nil {
+	if p, err = l.preview(ctx, command); err != nil {
 		return p, err
 	}
-	last.Preview, last.command, last.state, last.until = p, command, state, time.Now().Add(previewTime)
+	last.forgotten, last.Preview, last.command, last.state, last.until = forgotten, p, command, state, time.Now().Add(previewTime)
 	return p.with(loggedOut), nil
 }
 
+// ForgetPreview is called when a droid that starts would offer other models.
+func (l *Launcher) ForgetPreview() { l.previews.forgotten.Add(1) }
+
 // preview has a process open a session, and ends it.
-func (o *Opener) preview(ctx context.Context, command droid.Command) (p Preview, err error) {
+func (l *Launcher) preview(ctx context.Context, command droid.Command) (p Preview, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Time, ErrTime)
 	defer cancel()
 	command.Alone, command.Scratch = true, true
-	client, err := o.cfg.Start(command)
+	client, err := l.cfg.Start(command)
 	if err != nil {
 		return p, refusal(command.Without, err, acperr.NotStarted(err))
 	}
-	info, err := o.openIn(ctx, Time, client, nil, Open{New: &droid.InitializeParams{CWD: command.Dir, Settings: o.cfg.Defaults.Settings()}})
+	info, err := l.openIn(ctx, Time, client, nil, Open{New: &droid.InitializeParams{CWD: command.Dir, Settings: l.cfg.Defaults.Settings()}})
 	if err != nil {
 		return p, err
 	}
@@ -90,6 +96,6 @@ func (o *Opener) preview(ctx context.Context, command droid.Command) (p Preview,
 }
 
 // StoredSettings returns the settings that droid has stored with a session.
-func (o *Opener) StoredSettings(ctx context.Context, id string) (stream.Settings, error) {
-	return ofSession(ctx, o, "Store.Settings", id, o.cfg.Store.Settings)
+func (l *Launcher) StoredSettings(ctx context.Context, id string) (stream.Settings, error) {
+	return ofSession(ctx, l, "Store.Settings", id, l.cfg.Store.Settings)
 }

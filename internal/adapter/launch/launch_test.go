@@ -1,4 +1,4 @@
-package opening
+package launch
 
 import (
 	"context"
@@ -34,13 +34,13 @@ func TestServersThatAProcessDoesNotGet(t *testing.T) {
 	servers := []stream.MCPServer{{Name: "files", Command: "files"}}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // this one never tells its version
 	defer cancel()
-	opener := New(t.Context(), new(Config), files.NewCallLimiter(16, time.Minute), noHooks{}, zap.NewNop())
-	others, err := opener.setRuntime(ctx, client, droid.Runtime{MCPServers: servers})
+	launcher := New(t.Context(), new(Config), files.NewCallLimiter(16, time.Minute), noHooks{}, zap.NewNop())
+	others, err := launcher.setRuntime(ctx, client, droid.Runtime{MCPServers: servers})
 	require.NoError(t, err)
 	require.Empty(t, others, "it has them")
 	client.Kill()
 	<-client.Exited()
-	_, err = opener.setRuntime(ctx, client, droid.Runtime{MCPServers: servers})
+	_, err = launcher.setRuntime(ctx, client, droid.Runtime{MCPServers: servers})
 	require.ErrorIs(t, err, errServers)
 	require.True(t, cannotTake(err))
 	require.True(t, cannotTake(&droid.ExitError{}))
