@@ -205,3 +205,14 @@ func TestSuspend(t *testing.T) {
 	a.awaitEnd()
 	a.requireGone("pids")
 }
+
+// An editor that reads no stderr is served though not one line of the log can be written.
+func TestStderrIsFull(t *testing.T) {
+	t.Parallel()
+	a := startUnder(t, []string{"sh", "-c", `head -c 65536 /dev/zero >&2; exec "$@"`, "sh"}, noise, nil, "--log-level", "debug")
+	a.begin()
+	a.converse()
+	require.NoError(t, a.stdin.Close())
+	a.awaitEnd()
+	a.requireGone("pids")
+}
