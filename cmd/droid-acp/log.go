@@ -32,6 +32,10 @@ const logFileTime = 2 * time.Second
 // file contains no names of project files unless the level is debug. Logging never blocks. closeLog writes what is queued.
 func (c *invocation) logger(stderr io.Writer) (log *zap.Logger, closeLog func(), err error) {
 	toStderr, toFile := zapcore.WarnLevel, zapcore.InfoLevel
+	encoder := lineEncoder()
+	if c.values[logJSON] != nil && c.values.Bool(logJSON) { // a flag of serve
+		toStderr, encoder, stderr = zapcore.InfoLevel, jsonEncoder(), safeJSON{stderr}
+	}
 	if named := c.values.String(flags.LogLevel); named != "" {
 		level, err := zapcore.ParseLevel(named)
 		if err != nil {
@@ -45,7 +49,7 @@ func (c *invocation) logger(stderr io.Writer) (log *zap.Logger, closeLog func(),
 			return nil, nil, fmt.Errorf("the log file (%s) cannot be opened: %w", c.values.Source(flags.LogFile), err)
 		}
 	}
-	core, closeStderr := logTo(stderr, lineEncoder(), toStderr, true)
+	core, closeStderr := logTo(stderr, encoder, toStderr, true)
 	c.recentLog = new(recentLines)
 	recent := redactingCore{Core: zapcore.NewCore(recentEncoder(), c.recentLog, zapcore.InfoLevel)}
 	if file == nil {

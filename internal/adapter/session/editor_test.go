@@ -220,15 +220,15 @@ func (e *editor) inside(f func(*session.Session)) {
 	e.t.Helper()
 	s, err := e.find(e.session)
 	require.Nil(e.t, err)
-	done := make(chan struct{})
-	require.True(e.t, s.Lock().Post(func() { f(s); close(done) }))
-	<-done
+	require.Nil(e.t, s.Enter(nil))
+	defer func() { s.Exit(&err) }() // which stops no panic of f here
+	f(s)
 }
 
 // parked reports whether the session has no process.
 func (e *editor) parked() (parked bool) {
 	synctest.Wait()
-	e.inside(func(s *session.Session) { parked = s.Process().Client() == nil })
+	e.inside(func(s *session.Session) { parked = s.State().ProtocolVersion == "" })
 	return parked
 }
 

@@ -23,13 +23,14 @@ const takesSubagents = `{"subagents":{}}`
 // story is what the editor has heard of a session and of its subagents: who, what and some of it.
 func (e *editor) story() (lines []string) {
 	names := map[string]string{e.session: "droid"}
+	chunk := "" // whose text the last line has, and which
 	for _, m := range e.received() {
 		var p struct {
 			SessionID string
 			Update    struct {
-				SessionUpdate, SessionID, Title, Description, Status, SenderSessionID string
-				State                                                                 struct{ State, StopReason string }
-				Content                                                               json.RawMessage
+				SessionUpdate, SessionID, Title, Description, Status, SenderSessionID, MessageID string
+				State                                                                            struct{ State, StopReason string }
+				Content                                                                          json.RawMessage
 			}
 			ToolCall struct{ Title string }
 		}
@@ -49,16 +50,23 @@ func (e *editor) story() (lines []string) {
 			lines = append(lines, strings.Join(strings.Fields(fmt.Sprintf("%s of %s: %s %s %s %s", names[u.SessionID], who, u.Title, u.Description, u.State.State, u.State.StopReason)), " "))
 		case u.SessionUpdate == "session_message":
 			lines = append(lines, who+" hears of "+names[u.SenderSessionID]+": "+string(u.Content))
-		case strings.HasPrefix(u.SessionUpdate, "tool_call"), strings.HasSuffix(u.SessionUpdate, "_chunk"):
-			var content struct{ Text string }
-			_ = json.Unmarshal(u.Content, &content) // a list has none
-			text := strings.Join(strings.Fields(content.Text+u.Title+" "+u.Status), " ")
-			if text != "" {
+		case strings.HasSuffix(u.SessionUpdate, "_chunk"):
+			text := strings.TrimSpace(textOf(rawjson.Field(m.Params, "update")))
+			if this := who + u.SessionUpdate + u.MessageID; this == chunk { // more of a text that came in parts
+				lines[len(lines)-1] += " " + text
+			} else if text != "" {
+				lines = append(lines, who+" "+text)
+				chunk = this
+			}
+			continue
+		case strings.HasPrefix(u.SessionUpdate, "tool_call"):
+			if text := strings.Join(strings.Fields(u.Title+" "+u.Status), " "); text != "" {
 				lines = append(lines, who+" "+text)
 			}
 		case m.Result != nil && strings.Contains(string(m.Result), "stopReason"):
 			lines = append(lines, "response")
 		}
+		chunk = ""
 	}
 	return lines
 }

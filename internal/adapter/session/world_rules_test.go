@@ -438,9 +438,11 @@ func (w *world) forgets() {
 // waits tells who waits for what in the sessions of a window.
 func (win *window) waits() (lines []string) {
 	for _, s := range win.agent.Sessions.List() {
-		told := make(chan struct{})
-		s.Lock().Post(func() { lines = append(append(lines, s.Updates().Session()+":"), s.State().Waits...); close(told) })
-		<-told
+		if failed := s.Enter(nil); failed == nil {
+			is := s.State()
+			lines = append(append(lines, is.SessionID+":"), is.Waits...)
+			s.Exit(&failed)
+		}
 	}
 	return lines
 }

@@ -24,6 +24,11 @@ type Agent struct {
 	// Client returns what a client supports, from what it declares in initialize. If it is nil, a client supports what it declares.
 	Client func(capabilities, info json.RawMessage) protocol.ClientCapabilities
 
+	// ReadMethods are its own methods that change nothing, which clients may call that only watch. CommandPrefixes are characters besides "/"
+	// with which a prompt begins that is a command.
+	ReadMethods     []string
+	CommandPrefixes string
+
 	// PathFields lists the paths in the agent's own methods, as in paths.ParsePathFields; for a result the method has the suffix ".result".
 	PathFields map[string]string
 }

@@ -155,12 +155,19 @@ func (a *agent) supervise() {
 	if err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.startFailure = err
 		a.handleExit(jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", a.attachParams.Program, err)))
 		return
 	}
 	s.mu.Lock()
 	a.proc = proc
+	if !a.queryOnly {
+		s.startFailure = nil
+	}
 	s.mu.Unlock()
+	if !a.queryOnly {
+		s.Log.Info("an agent started", zap.Int("agent", proc.ID()))
+	}
 	stdin, stdout := proc.Pipes()
 	a.out.SetWriter(stdin)
 	go a.out.Run()
@@ -190,7 +197,7 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 		select {
 		case <-read:
 		case <-time.After(endTime):
-			s.Log.Warn("killing an agent that does not end", zap.Int("pid", a.pid()))
+			s.Log.Warn("killing an agent that does not end", zap.Int("agent", a.pid()))
 		case <-a.killRequested:
 		}
 	case <-a.killRequested:
@@ -309,6 +316,7 @@ func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct
 	}
 	a.applyResult(c, line, result)
 	if c.client != nil {
+		a.server.countError(line)
 		a.answer(c, line, h, result)
 		if c.note != "" && result != nil {
 			c.session.sendText(c.client, c.note) // after the response that opens the session
@@ -325,6 +333,7 @@ func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct
 		c.session.closeIfUnused()
 	}
 	a.endIfUnused()
+	a.server.notifyDrain()
 	return nil
 }
 
@@ -436,6 +445,9 @@ func (a *agent) opened(c *pendingCall, result []byte) {
 			return
 		}
 		open = a.server.newSession(id, a, c.params)
+		if c.client != nil {
+			open.token = c.client.options.Token
+		}
 		c.session = open
 		open.partial = c.method == "session/fork"
 	}
@@ -459,6 +471,7 @@ func (a *agent) opened(c *pendingCall, result []byte) {
 	open.adoptParams(c)
 	if c.client != nil && !c.client.gone {
 		w := open.subscribe(c.client)
+		c.client.logSession("a client opened a session", open)
 		w.lost = w.lost && c.method != "session/load" // a load has shown everything
 	}
 	open.finishChange()
@@ -485,8 +498,11 @@ func (a *agent) handleExit(e *jsonrpc.Error) {
 	delete(s.agents, a)
 	expected := a.ending
 	a.ending = true
-	if !expected {
-		s.Log.Warn("an agent ended unexpectedly", zap.Error(e), zap.Int("pid", a.pid()))
+	switch {
+	case !expected:
+		s.Log.Warn("an agent ended unexpectedly", zap.Error(e), zap.Int("agent", a.pid()))
+	case !a.queryOnly:
+		s.Log.Info("an agent ended", zap.Int("agent", a.pid()))
 	}
 	for id, q := range s.questions {
 		if q.agent == a {

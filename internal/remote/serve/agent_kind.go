@@ -70,7 +70,7 @@ const mostNames = 5
 // allow less is refused; others get a note about what does not apply to them.
 func (c *Client) compareAgents(o *session) (refusal *jsonrpc.Error, note string) {
 	has := o.agent.agentKind
-	if c.attachParams.Joins || c.attachParams.WatchOnly || o.subscriber(c) != nil || has.isLike(c.agentKind) {
+	if c.joinsOnly() || o.subscriber(c) != nil || has.isLike(c.agentKind) {
 		return nil, ""
 	}
 	var settings []string

@@ -54,6 +54,7 @@ func (c *Client) changeProvider(line []byte, h jsonrpc.Head, next providerReques
 	before, kindBefore := c.set, c.provider
 	if a := c.agent; a != nil && !a.ending && !a.isOnlyFor(c) {
 		if a.hasSessionOf(c) && next.kind() != c.provider {
+			c.logRefusal(h.Method, "", "another client uses the agent, too")
 			c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Not done", "another window uses the agent of this window's sessions, and would get this provider, too; close the sessions in this window first, or the other window"))
 			return
 		}
@@ -64,6 +65,12 @@ func (c *Client) changeProvider(line []byte, h jsonrpc.Head, next providerReques
 	c.set, c.provider = providerRequest{}, next.kind() // an agent that starts now gets it by this request
 	if c.agent != nil && !c.agent.ending {
 		c.agent.provider = c.provider
+	}
+	if full := c.overCap(h.Method, nil); full != nil {
+		c.set, c.provider = before, kindBefore
+		c.logRefusal(h.Method, "", full.Message)
+		c.refuse(h.ID, full)
+		return
 	}
 	a := c.sessionAgent(nil)
 	c.set = next
@@ -132,6 +139,7 @@ func (c *Client) otherProvider(o *session) bool {
 // provider. Otherwise it refuses.
 func (c *Client) reopenElsewhere(open *session, alone bool, line []byte, h jsonrpc.Head) {
 	if !alone || open.working {
+		c.logRefusal(h.Method, open.id, "its agent has another provider")
 		c.refuse(h.ID, jsonrpc.PlainError(jsonrpc.CodeInvalidParams, "The session cannot be opened: its agent has not the provider that this window has set, and something runs in it or another window has it open; "+
 			"close it there, or end it by "+c.server.Command("stop", open.id)+", then open it here"))
 		return

@@ -403,7 +403,7 @@ func TestStderrOfAnAgent(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		for _, local := range []bool{true, false} {
 			c := &fakeClient{t: t}
-			c.Client = h.Join(c, ClientOptions{Local: local})
+			c.Client = h.Join(c, ClientOptions{Local: local, Role: Full})
 			c.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/p","stderr":true}}`, AttachMethod)
 			c.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`)
 			c.say(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w"}}`)

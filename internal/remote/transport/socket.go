@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -19,6 +20,8 @@ import (
 type socket struct {
 	h      *Handler
 	id     string
+	token  Token // by which it was admitted
+	begun  time.Time
 	conn   *websocket.Conn
 	to     Receiver
 	ctx    context.Context
@@ -40,10 +43,10 @@ type socket struct {
 }
 
 // socket upgrades a request, and returns when the connection has ended.
-func (h *Handler) socket(w http.ResponseWriter, r *http.Request) *httpError {
+func (h *Handler) socket(w http.ResponseWriter, r *http.Request, token Token) *httpError {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context())) // net/http cancels it when the handler returns
 	defer cancel()
-	s := &socket{h: h, id: uuid.NewString(), ctx: ctx, cancel: cancel, awake: make(chan struct{}, 1)}
+	s := &socket{h: h, id: uuid.NewString(), token: token, begun: time.Now(), ctx: ctx, cancel: cancel, awake: make(chan struct{}, 1)}
 	if f := h.enter(s); f != nil {
 		return f
 	}
@@ -65,9 +68,9 @@ func (h *Handler) socket(w http.ResponseWriter, r *http.Request) *httpError {
 }
 
 func (s *socket) serve(r *http.Request) {
-	log := s.h.o.Log.With(zap.String("connection", s.id))
-	log.Debug("WebSocket connected", zap.String("from", r.RemoteAddr))
-	s.to = s.h.o.Join(s, s.h.clientOptions(r))
+	log := s.h.o.Log.With(zap.String("connection", s.id)).With(s.h.logFields(r, s.token)...)
+	log.Info("a client connected")
+	s.to = s.h.o.Join(s, s.clientOptions(r))
 	var work sync.WaitGroup
 	work.Go(s.write)
 	if !s.h.o.Local { // the system reports the end of a local process
@@ -85,7 +88,7 @@ func (s *socket) serve(r *http.Request) {
 	s.room.update(0, true)
 	s.mu.Unlock()
 	s.to.Disconnected()
-	log.Debug("WebSocket disconnected", zap.String("reason", reason), zap.Error(err))
+	log.Info("a client disconnected", zap.String("reason", cmp.Or(reason, "it left")), zap.NamedError("read", err))
 }
 
 // read passes the client's messages to the receiver until the connection ends.
@@ -102,6 +105,7 @@ func (s *socket) read() error {
 			full = nil
 		}
 		if kind != websocket.MessageText {
+			s.stop(websocket.StatusUnsupportedData, "ACP is sent in text messages, and this was a binary one")
 			if _, err := io.Copy(io.Discard, r); err != nil {
 				return err
 			}
@@ -112,7 +116,7 @@ func (s *socket) read() error {
 			s.stop(websocket.StatusTryAgainLater, err.Error())
 			<-s.ctx.Done() // when the reason was sent
 		}
-		if err == nil {
+		if err == nil && !s.isLate() { // otherwise the client, whose token may be revoked, gets no answer
 			full = s.to.Receive(text)
 		}
 		release()
