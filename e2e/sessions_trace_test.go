@@ -73,7 +73,7 @@ func TestTrace(t *testing.T) {
 		made, err := fixture.Load(name + ".txtar")
 		require.NoError(t, err)
 		require.Equal(t, h.protocol(t), made.Protocol)
-		if keep := os.Getenv("DROID_ACP_E2E_KEEP_TRACE"); keep != "" {
+		if keep := os.Getenv("DROID_ACP_E2E_KEEP_TRACE"); keep != "" { // a directory, to look at them
 			require.NoError(t, exec.Command("cp", recorded, filepath.Join(h.dir, "page.html"), name+".txtar", keep).Run())
 		}
 	})

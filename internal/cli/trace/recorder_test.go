@@ -62,6 +62,7 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 		`{"method":"x","params":{"password":"planted-password-6","inputTokens":12345678901234567890,"z":1,"a":[true,null,1.50]}}`,
 		`{"text":"I saw planted-env-0 and planted-settings-1, fk-planted-factory planted-reference planted-mcpfile-9 planted-\"mcp\"-env-2 planted-header-3 planted-authorization-5 planted-password-6"}`,
 		`{"text":"curl -H 'Authorization: Bearer planted-inline-7' https://me:planted-inline-8@host/x; export API_TOKEN=planted-inline-9"}`,
+		`{"text":"{\"value\": \"planted-\\\"mcp\\\"-env-2\"} ?x=planted-%22mcp%22-env-2"}`,
 		`no JSON, planted-env-0, https://planted-noise:p@host`,
 		`{"text":"/usr/bin and C.UTF-8 and Somebody Else stay"}`,
 		`{"half":"planted-env-0`,
@@ -78,8 +79,8 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 		require.Contains(t, text, want)
 	}
 	records := s.records(t)
-	require.Len(t, records, 8)
-	require.Equal(t, noteEnded, records[7].Note)
+	require.Len(t, records, 9)
+	require.Equal(t, noteEnded, records[8].Note)
 }
 
 // A disk that does not answer, and one that is full, hold up nobody; what is missing is counted.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -77,7 +78,10 @@ func (r *Redactor) learn(value string) {
 	if len(value) < minSecret || r.known[value] || len(r.known) >= maxSecrets {
 		return
 	}
-	r.known[value] = true
+	inJSON, _ := json.Marshal(value) // a string is always encoded
+	for _, form := range []string{value, string(inJSON[1 : len(inJSON)-1]), url.QueryEscape(value)} {
+		r.known[form] = true
+	}
 	r.values = nil
 }
 
@@ -95,20 +99,24 @@ func (r *Redactor) Line(line []byte) (text []byte, isJSON bool) {
 	return []byte(r.Text(string(line))), false
 }
 
+// textSecrets are the forms of secrets in a text. A pattern is tried if the text, in lower case, has one of its words: that is fast.
 var textSecrets = []struct {
+	words   []string
 	pattern *regexp.Regexp
 	with    string
 }{
 	// the user in a URL, and parameters of it
-	{regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s"'<>@]+@`), "${1}" + redacted + "@"},
-	{regexp.MustCompile(`(?i)([?&][\w.-]*(?:token|key|secret|password|auth|signature)[\w.-]*=)[^&\s"'#]+`), "${1}" + redacted},
+	{[]string{"://"}, regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s"'<>@]+@`), "${1}" + redacted + "@"},
+	{secretWords, regexp.MustCompile(`(?i)([?&][\w.-]*(?:token|key|secret|password|auth|signature)[\w.-]*=)[^&\s"'#]+`), "${1}" + redacted},
 	// headers
-	{regexp.MustCompile(`(?i)((?:authorization|x-api-key|api-key|cookie)["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)\s+)?)[^\s"',;]+`), "${1}" + redacted},
-	{regexp.MustCompile(`(?i)\b(bearer\s+)[\w.~+/=-]{8,}`), "${1}" + redacted},
+	{[]string{"authorization", "api-key", "cookie"}, regexp.MustCompile(`(?i)((?:authorization|x-api-key|api-key|cookie)["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)\s+)?)[^\s"',;]+`), "${1}" + redacted},
+	{[]string{"bearer"}, regexp.MustCompile(`(?i)\b(bearer\s+)[\w.~+/=-]{8,}`), "${1}" + redacted},
 	// assignments, in a shell or a file
-	{regexp.MustCompile(`(?i)\b(\w*(?:api_?key|token|secret|password|passwd|passphrase)\s*[=:]\s*["']?)[^\s"'&;,)]{6,}`), "${1}" + redacted},
-	{regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^-]*`), "${1}" + redacted},
+	{secretWords, regexp.MustCompile(`(?i)\b(\w*(?:api_?key|token|secret|password|passwd|passphrase)\s*[=:]\s*["']?)[^\s"'&;,)]{6,}`), "${1}" + redacted},
+	{[]string{"private key"}, regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^-]*`), "${1}" + redacted},
 }
+
+var secretWords = []string{"token", "key", "secret", "passw", "passphrase", "auth", "signature"}
 
 // Text returns a text with its secrets replaced.
 func (r *Redactor) Text(text string) string {
@@ -128,8 +136,11 @@ func (r *Redactor) Text(text string) string {
 	if !strings.ContainsAny(text, "=:- ") {
 		return text
 	}
+	lower := strings.ToLower(text)
 	for _, s := range textSecrets {
-		text = s.pattern.ReplaceAllString(text, s.with)
+		if slices.ContainsFunc(s.words, func(word string) bool { return strings.Contains(lower, word) }) {
+			text = s.pattern.ReplaceAllString(text, s.with)
+		}
 	}
 	return text
 }
@@ -145,7 +156,7 @@ const (
 
 // named returns how the value of a member is treated.
 func named(key string) visibility {
-	key = strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(key))
+	key = strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(key, "-", ""), "_", ""))
 	switch {
 	case key == "env" || key == "environment" || key == "headers":
 		return learned
@@ -253,6 +264,10 @@ func (w *jsonWriter) array(v visibility) error {
 }
 
 func (w *jsonWriter) text(s string) {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		w.out.WriteString(`"` + s + `"`) // as the encoder would write it, which takes longer
+		return
+	}
 	e := json.NewEncoder(&w.out)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(s) // a Buffer takes all
