@@ -210,6 +210,7 @@ func (a *Agent) methods() map[string]wire.Handler {
 		acp.AgentMethodSessionClose:           a.closeSession,
 		acp.AgentMethodSessionDelete:          a.deleteSession,
 		acp.AgentMethodSessionList:            a.listSessions,
+		methodStatus:                          a.sessionStatus,
 		methodOptions:                         a.sessionOptions,
 		protocol.SteeringMethod:               a.steer,
 		methodStopTask:                        a.stopTask,

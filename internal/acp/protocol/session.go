@@ -83,6 +83,11 @@ type TitleResult struct {
 	Title Line `json:"title"`
 }
 
+// StatusResult is the result of session/status (unstable in ACP). Status is "open" or "saved".
+type StatusResult struct {
+	Status string `json:"status"`
+}
+
 // ListResult is the result of session/list (ACP v1).
 type ListResult struct {
 	Sessions   []ListedSession `json:"sessions"`

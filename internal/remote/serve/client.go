@@ -295,6 +295,8 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 		c.forward(c.agent, line, h, nil)
 	case open == nil:
 		c.forwardQuery(line, h)
+	case h.Method == "session/status" && h.ID != nil && !open.agent.ending: // whoever asks, and without a trace
+		c.forward(open.agent, line, h, open)
 	case reopens && h.ID != nil:
 		c.reopen(open, line, h)
 	case open.loader == c, open.changing && open.subscriber(c) == nil:

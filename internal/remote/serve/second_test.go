@@ -47,19 +47,24 @@ func TestMethodsOfClientThatDidNotLoad(t *testing.T) {
 			})
 		})
 	}
-	t.Run("session/set_title", func(t *testing.T) {
-		withServer(t, func(t *testing.T, h *testServer) {
-			one, a := h.client("Zed", everything)
-			one.opens(a, "s1")
-			two, own := h.client("Emacs", everything)
-			two.say(`{"jsonrpc":"2.0","id":"x","method":"session/set_title","params":{"sessionId":"s1","title":"T"}}`)
-			asked := a.next()
-			require.Equal(t, "session/set_title", asked.Method, "which the agent that has it can do")
-			own.hearsNothing()
-			a.answer(asked, `{"title":"T"}`)
-			require.Equal(t, []string{`x= {"title":"T"}`}, two.take())
+	for method, c := range map[string]struct{ params, result string }{
+		"session/set_title": {`,"title":"T"`, `{"title":"T"}`},
+		"session/status":    {"", `{"status":"open"}`},
+	} {
+		t.Run(method, func(t *testing.T) {
+			withServer(t, func(t *testing.T, h *testServer) {
+				one, a := h.client("Zed", everything)
+				one.opens(a, "s1")
+				two, own := h.client("Emacs", everything)
+				two.say(`{"jsonrpc":"2.0","id":"x","method":%q,"params":{"sessionId":"s1"%s}}`, method, c.params)
+				asked := a.next()
+				require.Equal(t, method, asked.Method, "which the agent that has it can do")
+				own.hearsNothing()
+				a.answer(asked, c.result)
+				require.Equal(t, []string{`x= ` + c.result}, two.take())
+			})
 		})
-	})
+	}
 }
 
 // A working session is forked for another client from its stored state, by an agent that does not have it open, even if the client has
