@@ -210,6 +210,8 @@ func (a *Agent) methods() map[string]wire.Handler {
 		acp.AgentMethodSessionClose:           a.closeSession,
 		acp.AgentMethodSessionDelete:          a.deleteSession,
 		acp.AgentMethodSessionList:            a.listSessions,
+		methodArchive:                         a.archiveSession,
+		methodUnarchive:                       a.unarchiveSession,
 		methodStatus:                          a.sessionStatus,
 		methodOptions:                         a.sessionOptions,
 		protocol.SteeringMethod:               a.steer,

@@ -86,13 +86,19 @@ const (
 // listSessions lists the stored sessions, newest first, wherever they were made.
 func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 	var params struct {
-		CWD    string `json:"cwd"`
-		Cursor string `json:"cursor"`
+		CWD      string              `json:"cwd"`
+		Cursor   string              `json:"cursor"`
+		Archived store.ArchiveFilter `json:"archived"`
 	}
 	if !acperr.Empty(c.Params) {
 		if err := acperr.Decode(c.Params, &params); err != nil {
 			return nil, err
 		}
+	}
+	switch params.Archived {
+	case "", store.ExcludeArchived, store.IncludeArchived, store.OnlyArchived:
+	default:
+		return nil, acperr.InvalidParams("archived is %.80q; it is exclude, include or only", params.Archived)
 	}
 	c.Async()
 	cwd, err := a.Opener.FindDirectory(c.Context, "cwd", params.CWD)
@@ -106,7 +112,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 	if params.Cursor != "" {
 		limit = furtherSize
 	}
-	page, err := a.ListStored(c.Context, store.Query{CWD: cwd, Cursor: params.Cursor, Limit: limit})
+	page, err := a.ListStored(c.Context, store.Query{CWD: cwd, Cursor: params.Cursor, Limit: limit, Archived: params.Archived})
 	var bad *store.BadCursorError
 	switch {
 	case errors.As(err, &bad):
@@ -116,7 +122,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 	}
 	result := protocol.ListResult{Sessions: make([]protocol.ListedSession, 0, len(page.Sessions)), NextCursor: page.NextCursor}
 	for _, s := range page.Sessions {
-		result.Sessions = append(result.Sessions, protocol.ListedSession{SessionID: s.ID, CWD: s.CWD, Title: protocol.Line(s.Title), UpdatedAt: s.UpdatedAt.UTC().Format(time.RFC3339Nano), AdditionalDirectories: a.rootsOf(s.ID)})
+		result.Sessions = append(result.Sessions, protocol.ListedSession{SessionID: s.ID, CWD: s.CWD, Title: protocol.Line(s.Title), UpdatedAt: s.UpdatedAt.UTC().Format(time.RFC3339Nano), Archived: s.Archived, AdditionalDirectories: a.rootsOf(s.ID)})
 	}
 	return result, nil
 }

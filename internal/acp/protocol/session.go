@@ -100,6 +100,7 @@ type ListedSession struct {
 	CWD       string `json:"cwd"`
 	Title     Line   `json:"title,omitzero"`
 	UpdatedAt string `json:"updatedAt"`
+	Archived  bool   `json:"archived"` // unstable in ACP
 	// AdditionalDirectories is set for sessions that are open in this agent.
 	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`
 }

@@ -35,6 +35,8 @@ var methodsWithSession = map[string]string{
 	"session/set_config_option":  `{"sessionId":%s,"configId":"mode","value":"spec"}`,
 	"session/set_model":          `{"sessionId":%s,"modelId":"x"}`,
 	"session/set_title":          `{"sessionId":%s,"title":"x"}`,
+	"session/archive":            `{"sessionId":%s}`,
+	"session/unarchive":          `{"sessionId":%s}`,
 	"session/status":             `{"sessionId":%s}`,
 	"_droid/state":               `{"sessionId":%s}`,
 	"_droid/stats":               `{"sessionId":%s}`,

@@ -303,6 +303,11 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 		open.later = append(open.later, c.deferred(line)) // as if behind the load
 	case h.Method == "session/delete" && h.ID != nil:
 		c.deleteSession(open, line, h)
+	case h.Method == "session/archive" && h.ID != nil && open.agent.ending:
+		open.later = append(open.later, c.deferred(line))
+	case h.Method == "session/archive" && h.ID != nil: // which closes it, whoever has it open
+		open.changing = true
+		c.forward(open.agent, line, h, open)
 	case open.subscriber(c) == nil && h.Method != "session/set_title": // which an agent refuses for a session that it does not have open
 		c.forwardQuery(line, h)
 	case h.Method == "session/prompt" && h.ID != nil && open.deferPrompt(c, line):

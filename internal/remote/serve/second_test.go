@@ -438,3 +438,34 @@ func TestStderrOfAnAgent(t *testing.T) {
 		require.Empty(t, one.take())
 	})
 }
+
+// A session is archived, and with that closed, in the agent that has it, whoever asks; its other windows learn who did it.
+func TestArchiveOfSessionOfAnotherWindow(t *testing.T) {
+	for name, result := range map[string]string{"done": `"result":{}`, "refused": `"error":{"code":-32603,"message":"no disk"}`} {
+		t.Run(name, func(t *testing.T) {
+			withServer(t, func(t *testing.T, h *testServer) {
+				one, a := h.client("Zed", everything)
+				one.opens(a, "s1")
+				prompt := one.prompts(a, "s1", "go")
+				two, own := h.client("Emacs", everything)
+				two.say(`{"jsonrpc":"2.0","id":"x","method":"session/archive","params":{"sessionId":"s1"}}`)
+				asked := a.next()
+				require.Equal(t, "session/archive", asked.Method)
+				own.hearsNothing()
+				a.answer(prompt, `{"stopReason":"cancelled"}`)
+				a.say(`{"jsonrpc":"2.0","id":%v,%s}`, asked.ID, result)
+				said := strings.Join(one.take(), "\n")
+				require.Contains(t, said, `p= {"stopReason":"cancelled"}`)
+				if name == "refused" {
+					require.Equal(t, []string{"x! no disk"}, two.take())
+					require.NotContains(t, said, "archived")
+					one.prompts(a, "s1", "more")
+					return
+				}
+				require.Equal(t, []string{"x= {}"}, two.take())
+				require.Contains(t, said, "Emacs has archived this session")
+				require.Empty(t, h.Status().Sessions)
+			})
+		})
+	}
+}
