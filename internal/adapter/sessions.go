@@ -3,9 +3,6 @@ package adapter
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
-	"time"
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
@@ -101,12 +98,9 @@ func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 		return nil, acperr.InvalidParams("archived is %.80q; it is exclude, include or only", params.Archived)
 	}
 	c.Async()
-	cwd, err := a.Opener.FindDirectory(c.Context, "cwd", params.CWD)
-	if err == nil && cwd != "" && !filepath.IsAbs(cwd) {
-		err = fmt.Errorf("cwd must be an absolute path, not %q", cwd)
-	}
-	if err != nil {
-		return nil, acperr.InvalidParams("%v", err)
+	cwd, failure := a.directoryOf(c, params.CWD)
+	if failure != nil {
+		return nil, failure
 	}
 	limit := pageSize
 	if params.Cursor != "" {
@@ -122,7 +116,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 	}
 	result := protocol.ListResult{Sessions: make([]protocol.ListedSession, 0, len(page.Sessions)), NextCursor: page.NextCursor}
 	for _, s := range page.Sessions {
-		result.Sessions = append(result.Sessions, protocol.ListedSession{SessionID: s.ID, CWD: s.CWD, Title: protocol.Line(s.Title), UpdatedAt: s.UpdatedAt.UTC().Format(time.RFC3339Nano), Archived: s.Archived, AdditionalDirectories: a.rootsOf(s.ID)})
+		result.Sessions = append(result.Sessions, a.listed(s))
 	}
 	return result, nil
 }

@@ -47,6 +47,7 @@ var methodsWithSession = map[string]string{
 	"_droid/commands":            `{"sessionId":%s}`,
 	"_droid/models":              `{"sessionId":%s}`,
 	"_droid/set_auto_compaction": `{"sessionId":%s,"enabled":true}`,
+	"_droid/search":              `{"sessionId":%s,"query":"x"}`,
 	"_droid/export":              `{"sessionId":%s,"path":"out.html"}`,
 }
 
