@@ -94,6 +94,11 @@ func serveCommand(name string) subcommand {
 	}, serves: true, run: runServe}
 }
 
+// searchWith has a droid search the sessions of its home.
+func searchWith(ctx context.Context, path, query string) ([]droid.Found, error) {
+	return droid.Search(ctx, path, nil, query)
+}
+
 // releaseOf asks a droid for its version, with the environment that it is started with.
 func releaseOf(ctx context.Context, path string) (string, error) {
 	return droid.Release(ctx, path, nil)
@@ -140,7 +145,7 @@ func (c *invocation) serve(log *zap.Logger, traced tracing) int {
 		}
 		return client, err
 	}
-	config.Locate, config.Release, config.Version = c.findDroid, releaseOf, version()
+	config.Locate, config.Release, config.Search, config.Version = c.findDroid, releaseOf, searchWith, version()
 	config.Store = sessionStore(os.Getenv, log)
 	config.Defaults = c.defaults()
 	config.Trust = trustStore(c.values.String(flags.Trust))

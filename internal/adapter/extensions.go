@@ -23,6 +23,7 @@ func (a *Agent) extensions() map[string]wire.Handler {
 		"_droid/models":              snapshot(a, (*session.Session).Models),
 		"_droid/set_auto_compaction": extension(a, (*session.Session).SwitchAutoCompaction),
 		"_droid/export":              extension(a, (*session.Session).ExportPage),
+		"_droid/search":              a.search,
 		"_droid/report":              extension(a, (*session.Session).ReportTo),
 	}
 }

@@ -3,9 +3,6 @@ package adapter
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
-	"time"
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
@@ -86,27 +83,30 @@ const (
 // listSessions lists the stored sessions, newest first, wherever they were made.
 func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 	var params struct {
-		CWD    string `json:"cwd"`
-		Cursor string `json:"cursor"`
+		CWD      string              `json:"cwd"`
+		Cursor   string              `json:"cursor"`
+		Archived store.ArchiveFilter `json:"archived"`
 	}
 	if !acperr.Empty(c.Params) {
 		if err := acperr.Decode(c.Params, &params); err != nil {
 			return nil, err
 		}
 	}
-	c.Async()
-	cwd, err := a.Launcher.FindDirectory(c.Context, "cwd", params.CWD)
-	if err == nil && cwd != "" && !filepath.IsAbs(cwd) {
-		err = fmt.Errorf("cwd must be an absolute path, not %q", cwd)
+	switch params.Archived {
+	case "", store.ExcludeArchived, store.IncludeArchived, store.OnlyArchived:
+	default:
+		return nil, acperr.InvalidParams("archived is %.80q; it is exclude, include or only", params.Archived)
 	}
-	if err != nil {
-		return nil, acperr.InvalidParams("%v", err)
+	c.Async()
+	cwd, failure := a.directoryOf(c, params.CWD)
+	if failure != nil {
+		return nil, failure
 	}
 	limit := pageSize
 	if params.Cursor != "" {
 		limit = furtherSize
 	}
-	page, err := a.ListStored(c.Context, store.Query{CWD: cwd, Cursor: params.Cursor, Limit: limit})
+	page, err := a.ListStored(c.Context, store.Query{CWD: cwd, Cursor: params.Cursor, Limit: limit, Archived: params.Archived})
 	var bad *store.BadCursorError
 	switch {
 	case errors.As(err, &bad):
@@ -116,7 +116,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 	}
 	result := protocol.ListResult{Sessions: make([]protocol.ListedSession, 0, len(page.Sessions)), NextCursor: page.NextCursor}
 	for _, s := range page.Sessions {
-		result.Sessions = append(result.Sessions, protocol.ListedSession{SessionID: s.ID, CWD: s.CWD, Title: protocol.Line(s.Title), UpdatedAt: s.UpdatedAt.UTC().Format(time.RFC3339Nano), AdditionalDirectories: a.rootsOf(s.ID)})
+		result.Sessions = append(result.Sessions, a.listed(s))
 	}
 	return result, nil
 }

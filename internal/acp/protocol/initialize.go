@@ -35,8 +35,12 @@ type SessionCapabilities struct {
 	Resume struct{} `json:"resume"`
 	Close  struct{} `json:"close"`
 	Delete struct{} `json:"delete"`
-	Fork   struct{} `json:"fork"`  // unstable in ACP
-	Title  struct{} `json:"title"` // session/set_title, unstable in ACP
+	Fork   struct{} `json:"fork"`   // unstable in ACP
+	Title  struct{} `json:"title"`  // session/set_title, unstable in ACP
+	Status struct{} `json:"status"` // unstable in ACP
+
+	// session/archive and unarchive, archived in the params and rows of session/list; unstable in ACP
+	Archive struct{} `json:"archive"`
 
 	// session/options, and configOptions in the params of session/new, load, resume and fork; unstable in ACP
 	Options struct{} `json:"options"`

@@ -32,6 +32,7 @@ func All() []session.Command {
 		{Name: "skills", Description: "Show droid's skills, or switch one on or off", Hint: "enable or disable, and the SKILL", Form: `(enable|disable)\s.+`, Run: skillsCommand, Kind: turns.Here},
 		{Name: "background", Description: "Show the commands that droid runs in the background, or stop one", Hint: "stop NUMBER", Form: `stop\s+\d+`, Run: backgroundCommand, Kind: turns.Here},
 		{Name: "sessions", Description: "List the latest sessions", Run: sessionsCommand, Kind: turns.Here},
+		{Name: "search", Description: "Search the stored conversations of this project", Hint: "words; \"all-projects\" before them searches those of all", Form: anything, Run: searchCommand, Kind: turns.Here},
 		{Name: "permissions", Description: "Show what is allowed, asked about and blocked for good, take a permission back, or see what lets a command run", Hint: "why COMMAND, or forget ENTRY", Form: `(?s)(why|forget)\s.+`, Run: permissionsCommand, Kind: turns.Here},
 		{Name: "export", Description: "Write the conversation to one HTML file", Hint: "file; \"with-directory\" before it names the session's directory in it", Form: anything, Run: exportCommand, Kind: turns.Here},
 		{Name: "report", Description: "Write what a bug report needs to a file, without prompts and texts of files", Hint: "file; \"with-texts\" before it adds the conversation", Form: anything, Run: reportCommand, Kind: turns.Here},

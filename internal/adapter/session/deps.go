@@ -16,6 +16,7 @@ import (
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/adapter/providers"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/jsonrpc/flight"
@@ -31,6 +32,8 @@ type Config struct {
 	Locate func() (string, error)
 	// Release asks that executable for the version of its release.
 	Release func(ctx context.Context, path string) (string, error)
+	// Search has that executable search the stored sessions of all projects.
+	Search func(ctx context.Context, path, query string) ([]droid.Found, error)
 	// ParkAfter is how long a session may rest before its process is ended, to
 	// be started again by the next prompt; 0 for never.
 	ParkAfter time.Duration

@@ -54,6 +54,7 @@ var hangTests = map[files.CallName]func(d *disk, stored string){
 	"Store.Link":        func(d *disk, _ string) { d.prompt("/compact") },
 	"Store.Summary":     func(d *disk, _ string) { d.prompt("/compact") },
 	"Store.Delete":      func(d *disk, stored string) { d.request("session/delete", fmt.Sprintf(`{"sessionId":%q}`, stored)) },
+	"Store.SetArchived": func(d *disk, stored string) { d.request("session/archive", fmt.Sprintf(`{"sessionId":%q}`, stored)) },
 	"Store.CheckDelete": func(d *disk, _ string) { d.request("session/delete", fmt.Sprintf(`{"sessionId":%q}`, d.session)) },
 	"release":           func(d *disk, _ string) { d.request("session/close", fmt.Sprintf(`{"sessionId":%q}`, d.session)) },
 	"editorfs.Open":     nil,                     // TestInitializeOnADiskThatHangs

@@ -35,6 +35,9 @@ var methodsWithSession = map[string]string{
 	"session/set_config_option":  `{"sessionId":%s,"configId":"mode","value":"spec"}`,
 	"session/set_model":          `{"sessionId":%s,"modelId":"x"}`,
 	"session/set_title":          `{"sessionId":%s,"title":"x"}`,
+	"session/archive":            `{"sessionId":%s}`,
+	"session/unarchive":          `{"sessionId":%s}`,
+	"session/status":             `{"sessionId":%s}`,
 	"_droid/state":               `{"sessionId":%s}`,
 	"_droid/stats":               `{"sessionId":%s}`,
 	"_droid/messages":            `{"sessionId":%s}`,
@@ -44,6 +47,7 @@ var methodsWithSession = map[string]string{
 	"_droid/commands":            `{"sessionId":%s}`,
 	"_droid/models":              `{"sessionId":%s}`,
 	"_droid/set_auto_compaction": `{"sessionId":%s,"enabled":true}`,
+	"_droid/search":              `{"sessionId":%s,"query":"x"}`,
 	"_droid/export":              `{"sessionId":%s,"path":"out.html"}`,
 }
 

@@ -19,6 +19,7 @@ func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
 		"compact":    nil, // any text is what they take
 		"export":     nil,
 		"rename":     {"": "Give a title"},
+		"search":     {"": "Give the words", "all-projects": "Give the words"},
 		"shell":      {"": "Give a command"},
 		"model":      {"best": "There is no model “best”. `/model` lists them."},
 		"spec-model": {"best": "There is no spec mode model “best”"}, "follow-up": {"wait": "There is no follow-up “wait”"},

@@ -393,8 +393,11 @@ func (a *agent) applyResult(c *pendingCall, line, result []byte) {
 		a.opened(c, result)
 	case c.method == "session/set_config_option" && c.session != nil:
 		c.session.broadcastOption(c.client, result)
-	case result == nil && c.session != nil && c.method == "session/close":
+	case result == nil && c.session != nil && (c.method == "session/close" || c.method == "session/archive"):
 		c.session.finishChange()
+	case c.session != nil && c.method == "session/archive":
+		c.session.broadcastText("\n\n"+c.client.shownName()+" has archived this session, which has ended it here. Load it again to go on.\n\n", c.client)
+		c.session.end()
 	case result != nil && c.session != nil && (c.method == "session/close" || c.method == "session/delete"):
 		c.session.deleted = c.method == "session/delete"
 		c.session.end()

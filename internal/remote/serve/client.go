@@ -324,12 +324,19 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 		c.forward(c.agent, line, h, nil)
 	case open == nil:
 		c.forwardQuery(line, h)
+	case h.Method == "session/status" && h.ID != nil && !open.agent.ending: // whoever asks, and without a trace
+		c.forward(open.agent, line, h, open)
 	case reopens && h.ID != nil:
 		c.reopen(open, line, h)
 	case open.loader == c, open.changing && open.subscriber(c) == nil:
 		open.later = append(open.later, c.deferred(line)) // as if behind the load
 	case h.Method == "session/delete" && h.ID != nil:
 		c.deleteSession(open, line, h)
+	case h.Method == "session/archive" && h.ID != nil && open.agent.ending:
+		open.later = append(open.later, c.deferred(line))
+	case h.Method == "session/archive" && h.ID != nil: // which closes it, whoever has it open
+		open.changing = true
+		c.forward(open.agent, line, h, open)
 	case open.subscriber(c) == nil && h.Method != "session/set_title": // which an agent refuses for a session that it does not have open
 		c.forwardQuery(line, h)
 	case h.Method == "session/prompt" && h.ID != nil && open.repeats(c, line, h):
