@@ -22,6 +22,9 @@ var methodRoles = map[string]string{
 	"session/resume":              "watch answer prompt",
 	"session/fork":                "",
 	"session/list":                "watch answer prompt",
+	"session/status":              "watch answer prompt",
+	"session/archive":             "",
+	"session/unarchive":           "",
 	"session/close":               "watch answer prompt",
 	"session/delete":              "",
 	"session/prompt":              "prompt",
@@ -43,6 +46,7 @@ var methodRoles = map[string]string{
 	"_droid/models":               "watch answer prompt",
 	"_droid/set_auto_compaction":  "",
 	"_droid/export":               "",
+	"_droid/search":               "", // it starts a process, and finds texts of all sessions
 	"_droid/report":               "",
 	"providers/list":              "",
 	"providers/set":               "",

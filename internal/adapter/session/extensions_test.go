@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -41,14 +44,17 @@ func TestExtensions(t *testing.T) {
 			"_droid/models":              `"currentModelId":"custom:Fake-0"`,
 			"_droid/export":              `.html"`,
 			"_droid/report":              `.txt"`,
+			"_droid/search":              `[]`,
 		}
+		e.agent.Config.Store = store.New(t.TempDir(), nil)
+		e.agent.Config.Search = func(context.Context, string, string) ([]droid.Found, error) { return nil, nil }
 		file := dir + "/" + strings.ReplaceAll(t.Name(), "/", "-") + ".html"
 		for name := range documented {
 			path := file
 			if name == "_droid/report" {
 				path = strings.TrimSuffix(file, "html") + "txt"
 			}
-			answer := e.call(name, fmt.Sprintf(`{"sessionId":%q,"enabled":false,"path":%q,"messageId":%q,"dryRun":true}`, e.session, path, e.pointOf("hello")))
+			answer := e.call(name, fmt.Sprintf(`{"sessionId":%q,"enabled":false,"path":%q,"messageId":%q,"dryRun":true,"query":"x"}`, e.session, path, e.pointOf("hello")))
 			if name == "_droid/set_auto_compaction" && strings.Contains(t.Name(), string(fakedroid.V099)) { // ignores it
 				require.NotNil(t, answer.Error)
 				require.Contains(t, answer.Error.Message, "did not change automatic compaction")

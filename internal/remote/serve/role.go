@@ -61,6 +61,7 @@ func (r Role) String() string {
 // initialize once, before it has a role. Any other method needs Full.
 var limitedMethods = map[string]Role{
 	"session/list":          Watch | Answer | Prompt,
+	"session/status":        Watch | Answer | Prompt,
 	"session/load":          Watch | Answer | Prompt, // of an open session
 	"session/resume":        Watch | Answer | Prompt, // the same
 	"session/close":         Watch | Answer | Prompt, // which only leaves it
