@@ -20,7 +20,7 @@ import (
 type SilentError struct{}
 
 func (*SilentError) Error() string {
-	return fmt.Sprintf("the server has sent nothing and answered no ping for %v", keepAlive+pongLimit)
+	return fmt.Sprintf("nothing has come for %v, nor the answer to a ping", keepAlive+pongLimit)
 }
 
 // ConnectError explains why a server elsewhere was not reached, and what to do.
