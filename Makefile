@@ -73,7 +73,7 @@ fuzz: ## each fuzz target 100,000 times
 	sh scripts/fuzz.sh 100000x
 
 bench: ## the table of docs/dev/performance.md: a turn, and droid-acp beside droid alone (30 minutes)
-	go test -run '^$$' -bench Turn -benchmem ./internal/adapter
+	go test -run '^$$' -bench Turn -benchmem ./internal/adapter/session
 	DROID_ACP_E2E_PERFORMANCE=$(CURDIR)/docs/dev/performance.md go test -tags e2e -run '^$$' -bench Performance -benchtime 9x -timeout 1h ./e2e
 
 # Of releases, of droid's versions, and what CI runs by the week.
@@ -100,7 +100,7 @@ mutate: # small changes of PKG (./internal/quirks) that its tests do not notice
 
 profile: # where a turn of 20,000 deltas takes time and memory, in profile/
 	mkdir -p profile
-	go test -run '^$$' -bench Turn -benchtime 50x -o profile/adapter.test -cpuprofile profile/cpu -memprofile profile/heap ./internal/adapter
+	go test -run '^$$' -bench Turn -benchtime 50x -o profile/adapter.test -cpuprofile profile/cpu -memprofile profile/heap ./internal/adapter/session
 	go tool pprof -top profile/adapter.test profile/cpu 2>/dev/null | head -20
 	go tool pprof -top -sample_index=alloc_space profile/adapter.test profile/heap 2>/dev/null | head -20
 

@@ -37,6 +37,7 @@ func windowCalls(t *testing.T, h home, id string) []windowCall {
 		{"authenticate", map[string]any{"methodId": "no-such"}, ""},
 		{"session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}}, ""},
 		{"session/list", map[string]any{}, ""},
+		{"session/status", with(map[string]any{}), ""},
 		{"session/prompt", with(map[string]any{"prompt": []any{map[string]any{"type": "text", "text": "hello"}}}), ""},
 		{"session/set_mode", with(map[string]any{"modeId": "spec"}), ""},
 		{"session/set_model", with(map[string]any{"modelId": "no-such"}), ""},

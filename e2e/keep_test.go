@@ -299,6 +299,14 @@ func TestStopLeavesNothing(t *testing.T) {
 		require.Equal(t, 1, code)
 		require.Contains(t, text, "no session no-such is open here; `"+programs.Agent+" ps` shows "+s.id[:8])
 
+		text, code = h.serverCommand(t, "report", s.id[:8])
+		require.Zero(t, code, text)
+		report, err := os.ReadFile(strings.TrimSpace(text))
+		require.NoError(t, err)
+		require.Contains(t, string(report), `method:"session/prompt"`)
+		require.NotContains(t, string(report), "sleep")
+		require.NoError(t, os.Remove(strings.TrimSpace(text)))
+
 		text, code = h.serverCommand(t, "stop")
 		require.Zero(t, code, text)
 		for _, p := range h.processes(t) {

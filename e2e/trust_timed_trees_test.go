@@ -350,7 +350,6 @@ type timedPlay struct {
 	allowed map[string]bool // canaries that the user has allowed
 	free    bool            // commands run without a question, as the user decided
 	answers int             // to questions about trust, so far
-	last    string          // text of the last question about trust that got a yes
 }
 
 // play plays a timed tree, and returns what fired without permission.
@@ -809,7 +808,12 @@ const timedShrinkTime = 4 * time.Minute
 func (x *traps) shrinkTimed(tree timedTree, play func(timedTree) []string) timedTree {
 	end := time.Now().Add(timedShrinkTime)
 	fails := func(tree timedTree) bool {
-		return time.Now().Before(end) && (len(play(tree)) > 0 || len(play(tree)) > 0)
+		for range 2 {
+			if time.Now().Before(end) && len(play(tree)) > 0 {
+				return true
+			}
+		}
+		return false
 	}
 	for i := len(tree.parts) - 1; i >= 0; i-- {
 		fewer := tree

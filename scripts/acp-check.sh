@@ -13,5 +13,5 @@ cp testdata/acp-schema/outside.json "$dir"
 echo "npm's @agentclientprotocol/sdk $(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$dir/package/package.json"):"
 failed=0
 DROID_ACP_NEWEST_SCHEMA="$dir" go test -count=1 -run TestNewestSchema ./internal/testing/acptest || failed=1
-DROID_ACP_NEWEST_SCHEMA="$dir" go test -short -count=1 ./internal/adapter || failed=1
+DROID_ACP_NEWEST_SCHEMA="$dir" go test -short -count=1 ./internal/adapter/session || failed=1
 exit $failed

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/adapter"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid/diagnosis"
 )
@@ -110,7 +110,7 @@ func TestCommandsAreComplete(t *testing.T) {
 func TestAllowedWords(t *testing.T) {
 	for _, row := range flags.Common() {
 		if row.Name == flags.Files {
-			require.Equal(t, []string{string(adapter.FilesEditor), string(adapter.FilesDisk)}, row.Allowed)
+			require.Equal(t, []string{string(session.FilesEditor), string(session.FilesDisk)}, row.Allowed)
 		}
 	}
 }

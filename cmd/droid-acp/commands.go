@@ -44,7 +44,9 @@ func commands() []subcommand {
 		serverCommand(),
 		psCommand(),
 		attachCommand(),
+		traceCommand(),
 		stopCommand(),
+		reportCommand(),
 		manCommand(),
 		versionCommand(),
 	}
@@ -58,6 +60,7 @@ type invocation struct {
 	args             []string     // arguments that are not flags
 	unknownVariables []string     // messages about variables that are not read
 	stdin            io.Reader
-	stdout, stderr   io.Writer // stderr makes the texts of others safe
-	mute             func()    // discards further output to stderr
+	stdout, stderr   io.Writer    // stderr makes the texts of others safe
+	mute             func()       // discards further output to stderr
+	recentLog        *recentLines // of the log, once it is made
 }

@@ -22,7 +22,7 @@ func TestConnectUsage(t *testing.T) {
 		"ws://far.example":               "it needs TLS: write wss://",
 		"wss://far.example":              "connect needs --token-file",
 		"--token-file X wss://a.example": "there is no file X",
-		"--token-file " + open + " wss://a.example":                 "others can read or write the token in " + open,
+		"--token-file " + open + " wss://a.example":                 "the token in " + open + " is not secret: others can read or write it",
 		"--token-file " + token + " --ca-file X wss://a.example":    "the authority's certificate cannot be read",
 		"--token-file " + token + " --token=secret wss://a.example": "unknown flag: --token",
 	} {

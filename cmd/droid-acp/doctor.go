@@ -11,7 +11,6 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
-	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/cli/doctor"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/cli/smoke"
@@ -99,18 +98,15 @@ func demoTurn(ctx context.Context, log *zap.Logger) error {
 	if err != nil {
 		return err
 	}
-	agent := adapter.New(adapter.Config{
-		Config: opening.Config{
-			Start: func(command droid.Command) (*droid.Client, error) {
-				command.Path, command.Args = self, []string{demoCommand, demoAtOnce}
-				return droid.Start(command, log)
-			},
-			Dir: os.TempDir(),
-		},
-		Locate:  func() (string, error) { return self, nil },
-		Version: version(), Log: log,
-	})
-	result := converse(ctx, agent, io.Discard, smoke.Options{
+	config := adapter.Config{Log: log}
+	config.Start = func(command droid.Command) (*droid.Client, error) {
+		command.Path, command.Args = self, []string{demoCommand, demoAtOnce}
+		return droid.Start(command, log)
+	}
+	config.Locate = func() (string, error) { return self, nil }
+	config.Version = version()
+	config.Dir = os.TempDir()
+	result := converse(ctx, adapter.New(config), tracing{}, io.Discard, smoke.Options{
 		Prompts: []smoke.Prompt{{Text: "Play."}}, CWD: os.TempDir(), Mode: string(stream.ModeSpec), Allow: smoke.Refuse,
 	})
 	if result.Outcome != smoke.Passed {

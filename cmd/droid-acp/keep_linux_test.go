@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -36,6 +37,8 @@ import (
 // Each wrong call of the commands is reported with the right usage.
 func TestKeepUsage(t *testing.T) {
 	for args, want := range map[string]string{
+		"serve --host example.org": "--host is for --listen, and that is not there",
+		"serve --listen 0.0.0.0:0 --tls-cert x --tls-key y --token-file z --host example.org": "--host is for --listen without TLS; with TLS clients may use any name",
 		"serve --token-file x":                                               "--token-file is for --listen, and that is not there",
 		"serve --origin https://x":                                           "--origin is for --listen, and that is not there",
 		"serve --listen 127.0.0.1:0":                                         "--listen needs --token-file",
@@ -46,7 +49,8 @@ func TestKeepUsage(t *testing.T) {
 		"serve --keep":                                                       "unknown flag: --keep",
 		"serve x":                                                            "unknown command",
 		"ps x":                                                               "unknown command",
-		"stop --force x":                                                     "--force is for the server, so no SESSION goes with it",
+		"stop --when-idle x":                                                 "neither SESSION nor --force goes with it",
+		"stop --when-idle --force":                                           "neither SESSION nor --force goes with it",
 		"attach a b":                                                         "accepts at most 1 arg(s), received 2",
 		"attach --new . a":                                                   "neither SESSION nor --watch-only goes with it",
 		"attach --new . --watch-only":                                        "neither SESSION nor --watch-only goes with it",
@@ -98,7 +102,7 @@ func TestNoServerRuns(t *testing.T) {
 		require.Equal(t, result{exitOK, noServer, ""}, command("", args))
 	}
 	r := command("", "ps", "--json")
-	require.JSONEq(t, `{"version":"","process":0,"replaced":false,"clients":0,"agents":0,"sessions":[]}`, r.stdout)
+	require.JSONEq(t, `{"version":"","process":0,"replaced":false,"draining":false,"clients":0,"agents":0,"sessions":[]}`, r.stdout)
 	require.Zero(t, r.code)
 	for _, args := range []string{"stop abc", "attach abc", "attach"} {
 		words := strings.Fields(args)
@@ -310,7 +314,7 @@ func (k keptHome) serve(args ...string) serving {
 func (s serving) address(t *testing.T) string {
 	t.Helper()
 	for s.stderr.Scan() {
-		if m := regexp.MustCompile(`^droid-acp serve: clients can connect to wss?://([^/]+)/acp with the token in /.+`).FindStringSubmatch(s.stderr.Text()); m != nil {
+		if m := regexp.MustCompile(`^droid-acp serve: clients can connect to wss?://([^/]+)/acp with a token in /.+`).FindStringSubmatch(s.stderr.Text()); m != nil {
 			return m[1]
 		}
 	}
@@ -368,15 +372,15 @@ func newPair(t *testing.T, name string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{cert}, PrivateKey: key}
 }
 
-// SIGHUP makes the server read the token and the certificate again, and ends neither the server nor a connection. If they are invalid, the
-// old ones are kept.
+// SIGHUP makes the server read the tokens and the certificate again, and ends the connections of tokens that are gone. If they are invalid,
+// the old ones are kept.
 func TestHangupReloads(t *testing.T) {
 	t.Parallel()
 	k := byHand(t)
 	certFile, keyFile, token := filepath.Join(k.dir, "cert"), filepath.Join(k.dir, "key"), filepath.Join(k.dir, "token")
 	writePair(t, newPair(t, "one"), certFile, keyFile)
-	first, second := strings.Repeat("1", 64), strings.Repeat("2", 64)
-	require.NoError(t, os.WriteFile(token, []byte(first), 0o600))
+	first, second, stays := strings.Repeat("1", 64), strings.Repeat("2", 64), strings.Repeat("3", 64)
+	require.NoError(t, os.WriteFile(token, []byte("one full "+first+"\nother full "+stays), 0o600))
 	s := k.serve("--listen", "127.0.0.1:0", "--tls-cert", certFile, "--tls-key", keyFile, "--token-file", token)
 	address := s.address(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -394,7 +398,9 @@ func TestHangupReloads(t *testing.T) {
 	way := func(ctx context.Context) (net.Conn, error) {
 		return (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(ctx, "tcp", address)
 	}
-	conn, err := transport.Dial(ctx, way, "ws://"+address+transport.Path, first)
+	revoked, err := transport.Dial(ctx, way, "ws://"+address+transport.Path, first)
+	require.NoError(t, err)
+	conn, err := transport.Dial(ctx, way, "ws://"+address+transport.Path, stays)
 	require.NoError(t, err)
 	hangsUp := func(says string) {
 		t.Helper()
@@ -407,14 +413,19 @@ func TestHangupReloads(t *testing.T) {
 		require.Fail(t, "the server has ended")
 	}
 	writePair(t, newPair(t, "two"), certFile, keyFile)
-	require.NoError(t, os.WriteFile(token, []byte(second), 0o600))
-	hangsUp("reloaded token and certificate")
+	require.NoError(t, os.WriteFile(token, []byte("one full "+second+"\nother full "+stays), 0o600))
+	hangsUp("reloaded tokens and certificate")
 	of, status := got(second)
 	require.Equal(t, "two", of)
 	require.Equal(t, http.StatusUpgradeRequired, status)
 	_, status = got(first)
 	require.Equal(t, http.StatusUnauthorized, status)
+	_, err = revoked.Read(ctx)
+	require.ErrorContains(t, err, "the token was revoked or changed")
 
+	require.NoError(t, os.Chmod(keyFile, 0o644))
+	hangsUp("the key of the certificate in " + keyFile + " is not secret")
+	require.NoError(t, os.Chmod(keyFile, 0o600))
 	writePair(t, newPair(t, "three"), certFile, keyFile)
 	require.NoError(t, os.WriteFile(token, []byte("short"), 0o600))
 	hangsUp("has no token: ")
@@ -444,6 +455,32 @@ func TestHangupEndsNothing(t *testing.T) {
 func byHand(t *testing.T) keptHome {
 	dir := t.TempDir()
 	return keptHome{t, dir, []string{"HOME=" + dir, "XDG_RUNTIME_DIR=" + shortDir(t), "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", envProgram + "=1"}}
+}
+
+// Requests must name the server by the address that it listens on, by one of this machine's own, or by a name of --host, as a proxy passes it
+// on.
+func TestHostsOfServe(t *testing.T) {
+	t.Parallel()
+	k := byHand(t)
+	s := k.serve("--listen", "127.0.0.2:0", "--token-file", filepath.Join(k.dir, "token"), "--host", "droid.example", "--host", "other.example:8443")
+	address := s.address(t)
+	require.Contains(t, address, "127.0.0.2:")
+	for host, status := range map[string]int{
+		address: http.StatusUnauthorized, "localhost": http.StatusUnauthorized, "droid.example": http.StatusUnauthorized, "droid.example:443": http.StatusUnauthorized,
+		"other.example:8443": http.StatusUnauthorized, "other.example": http.StatusForbidden, "evil.example": http.StatusForbidden, "127.0.0.3": http.StatusForbidden,
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+transport.Path, nil)
+		require.NoError(t, err)
+		request.Host = host
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		text, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, status, response.StatusCode, host)
+		require.Equal(t, status == http.StatusForbidden, strings.Contains(string(text), "--host"), "it says what to do")
+	}
+	s.stop(k)
 }
 
 // Clients over TCP need the token.
@@ -639,4 +676,85 @@ func TestDoctorLooksAtTheServer(t *testing.T) {
 		}
 	}
 	require.Eventually(t, func() bool { return strings.HasPrefix(checkServer(t.Context()).Found, "It runs (process ") }, patience, time.Millisecond)
+}
+
+// With --log-json each line of stderr is JSON, and each connection, session and refusal has one line. None has a token in it.
+func TestServeLogsJSON(t *testing.T) {
+	t.Parallel()
+	k := byHand(t)
+	file, secret := filepath.Join(k.dir, "tokens"), strings.Repeat("5", 40)
+	require.NoError(t, os.WriteFile(file, []byte("screen watch "+secret+"\n"), 0o600))
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self, "serve", "--log-json", "--listen", "127.0.0.1:0", "--token-file", file)
+	cmd.Env = k.env
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	defer func() { _ = cmd.Process.Kill() }()
+	lines := bufio.NewScanner(stderr)
+	var logged []map[string]any
+	await := func(message string) map[string]any {
+		t.Helper()
+		for lines.Scan() {
+			var line map[string]any
+			require.NoError(t, json.Unmarshal(lines.Bytes(), &line), lines.Text())
+			require.NotContains(t, lines.Text(), secret)
+			logged = append(logged, line)
+			if text, _ := line["msg"].(string); strings.HasPrefix(text, message) {
+				return line
+			}
+		}
+		require.Fail(t, "not logged: "+message)
+		return nil
+	}
+	address := regexp.MustCompile(`ws://([^/]+)/`).FindStringSubmatch(await("clients can connect to")["msg"].(string))[1]
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	way := func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", address) }
+	_, err = transport.Dial(ctx, way, "ws://"+address+transport.Path, secret+"x")
+	require.ErrorContains(t, err, "401")
+	require.Equal(t, "The token is missing or wrong", await("refused a connection")["reason"])
+	conn, err := transport.Dial(ctx, way, "ws://"+address+transport.Path, secret)
+	require.NoError(t, err)
+	require.NoError(t, conn.Write(ctx, []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)))
+	require.NoError(t, conn.Write(ctx, []byte(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}`)))
+	refused := await("refused a message")
+	require.Equal(t, [3]any{"screen", "session/new", "the token of this client has the role watch, which does not allow session/new"}, [3]any{refused["token"], refused["method"], refused["reason"]})
+	require.NoError(t, conn.Close())
+	require.Equal(t, refused["connection"], await("a client disconnected")["connection"])
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	for lines.Scan() {
+		require.True(t, json.Valid(lines.Bytes()), lines.Text())
+	}
+	require.NoError(t, cmd.Wait())
+	counts := map[any]int{}
+	for _, line := range logged {
+		counts[line["msg"]]++
+	}
+	require.Equal(t, [4]int{1, 1, 1, 1}, [4]int{counts["a client connected"], counts["refused a connection"], counts["refused a message"], counts["a client disconnected"]}, counts)
+}
+
+// stop --when-idle ends a server when nothing works in it; until then nothing ends, and at the end of --limit it says what still works.
+// stop --force SESSION ends an agent that does not answer.
+func TestStopWhenIdleAndByForce(t *testing.T) {
+	t.Parallel()
+	a, k := startKept(t)
+	a.begin()
+	a.prompt("Add a greeting")
+	a.await("a question", func(l agentLine) bool { return l.Method == "session/request_permission" })
+	got := k.run("stop", "--when-idle", "--limit", "1s")
+	require.Equal(t, exitFailed, got.code)
+	require.Contains(t, got.stderr, "after 1s 1 sessions still work, so the server goes on")
+	status := k.status()
+	require.Equal(t, serve.Asking, status.Sessions[0].State)
+	require.False(t, status.Draining)
+
+	require.NoError(t, syscall.Kill(status.Sessions[0].Agent, syscall.SIGSTOP))
+	began := time.Now()
+	require.Equal(t, result{code: exitOK}, k.run("stop", "--force", status.Sessions[0].ID))
+	require.Less(t, time.Since(began), 15*time.Second)
+	require.Empty(t, k.status().Sessions)
+	require.Equal(t, result{code: exitOK}, k.run("stop", "--when-idle"))
+	require.Equal(t, noServer, k.run("ps").stdout)
 }

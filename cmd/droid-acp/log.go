@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -31,6 +32,10 @@ const logFileTime = 2 * time.Second
 // file contains no names of project files unless the level is debug. Logging never blocks. closeLog writes what is queued.
 func (c *invocation) logger(stderr io.Writer) (log *zap.Logger, closeLog func(), err error) {
 	toStderr, toFile := zapcore.WarnLevel, zapcore.InfoLevel
+	encoder := lineEncoder()
+	if c.values[logJSON] != nil && c.values.Bool(logJSON) { // a flag of serve
+		toStderr, encoder, stderr = zapcore.InfoLevel, jsonEncoder(), safeJSON{stderr}
+	}
 	if named := c.values.String(flags.LogLevel); named != "" {
 		level, err := zapcore.ParseLevel(named)
 		if err != nil {
@@ -44,12 +49,14 @@ func (c *invocation) logger(stderr io.Writer) (log *zap.Logger, closeLog func(),
 			return nil, nil, fmt.Errorf("the log file (%s) cannot be opened: %w", c.values.Source(flags.LogFile), err)
 		}
 	}
-	core, closeStderr := logTo(stderr, lineEncoder(), toStderr, true)
+	core, closeStderr := logTo(stderr, encoder, toStderr, true)
+	c.recentLog = new(recentLines)
+	recent := redactingCore{Core: zapcore.NewCore(recentEncoder(), c.recentLog, zapcore.InfoLevel)}
 	if file == nil {
-		return zap.New(core), closeStderr, nil
+		return zap.New(zapcore.NewTee(core, recent)), closeStderr, nil
 	}
 	fileCore, closeFile := logTo(safeJSON{file}, jsonEncoder(), toFile, toFile == zapcore.DebugLevel)
-	return zap.New(zapcore.NewTee(core, fileCore)), func() {
+	return zap.New(zapcore.NewTee(core, recent, fileCore)), func() {
 		closeStderr()
 		closeFile()
 		_ = file.Close() // what could be written is written
@@ -64,6 +71,44 @@ func lineEncoder() zapcore.Encoder {
 		},
 		EncodeDuration: zapcore.StringDurationEncoder, ConsoleSeparator: " ",
 	})
+}
+
+// recentEncoder is lineEncoder with times.
+func recentEncoder() zapcore.Encoder {
+	return zapcore.NewConsoleEncoder(zapcore.EncoderConfig{
+		TimeKey: "time", MessageKey: "msg", LevelKey: "level", LineEnding: "\n", EncodeLevel: zapcore.LowercaseLevelEncoder,
+		EncodeTime: zapcore.TimeEncoderOfLayout("15:04:05.000"), EncodeDuration: zapcore.StringDurationEncoder, ConsoleSeparator: " ",
+	})
+}
+
+// recentLines is a zapcore.WriteSyncer that keeps the last lines of the log, for a report.
+type recentLines struct {
+	mu   sync.Mutex
+	kept []string
+}
+
+// Bounds of recentLines.
+const (
+	maxRecent     = 200
+	maxRecentLine = 2 << 10 // bytes
+)
+
+// Write implements zapcore.WriteSyncer; it is called with one entry.
+func (r *recentLines) Write(entry []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	line := visible.Text(strings.TrimSuffix(string(entry[:min(len(entry), maxRecentLine)]), "\n"))
+	r.kept = append(r.kept[max(0, len(r.kept)-maxRecent+1):], line)
+	return len(entry), nil
+}
+
+// Sync implements zapcore.WriteSyncer.
+func (r *recentLines) Sync() error { return nil }
+
+func (r *recentLines) lines() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.kept)
 }
 
 func jsonEncoder() zapcore.Encoder {

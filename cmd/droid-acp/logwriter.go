@@ -119,9 +119,17 @@ func (w *syncWriter) mute() {
 	w.muted = true
 }
 
-// flush writes a possibly incomplete end.
+// flush writes a possibly incomplete end. It waits no longer than logCloseTime, since a write to a pipe that nobody reads does not return.
 func (w *syncWriter) flush() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	_ = w.to.Flush() // a failure could not be reported anywhere
+	flushed := make(chan struct{})
+	go func() {
+		defer close(flushed)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		_ = w.to.Flush() // a failure could not be reported anywhere
+	}()
+	select {
+	case <-flushed:
+	case <-time.After(logCloseTime):
+	}
 }

@@ -20,14 +20,16 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
 	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/cli/demo"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc/flight"
 	"droid-acp/internal/remote/keep"
 	"droid-acp/internal/text/visible"
 )
@@ -92,6 +94,11 @@ func serveCommand(name string) subcommand {
 	}, serves: true, run: runServe}
 }
 
+// searchWith has a droid search the sessions of its home.
+func searchWith(ctx context.Context, path, query string) ([]droid.Found, error) {
+	return droid.Search(ctx, path, nil, query)
+}
+
 // releaseOf asks a droid for its version, with the environment that it is started with.
 func releaseOf(ctx context.Context, path string) (string, error) {
 	return droid.Release(ctx, path, nil)
@@ -101,11 +108,13 @@ func runServe(c *invocation) int {
 	if c.values.Bool(flags.Keep) {
 		return c.logged(c.runBridge)
 	}
-	return c.logged(c.serve)
+	return c.logged(func(log *zap.Logger) int {
+		return c.traced(log, func(t tracing) int { return c.serve(log, t) })
+	})
 }
 
 // serve runs the agent.
-func (c *invocation) serve(log *zap.Logger) int {
+func (c *invocation) serve(log *zap.Logger, traced tracing) int {
 	if onTerminal(c.stdin) {
 		printUsageHint(c.stderr)
 	}
@@ -115,44 +124,48 @@ func (c *invocation) serve(log *zap.Logger) int {
 	if err != nil {
 		dir = os.TempDir() // for the prewarmed process only; sessions name their own
 	}
-	agent := adapter.New(adapter.Config{
-		Config: opening.Config{
-			Start: func(command droid.Command) (*droid.Client, error) {
-				path, err := c.findDroid()
-				if err != nil {
-					return nil, err
-				}
-				command.Path = path
-				client, err := droid.Start(command, log)
-				if err == nil {
-					limit.raise(client.Exited())
-				}
-				return client, err
-			},
-			Store:    sessionStore(os.Getenv, log),
-			Defaults: c.defaults(),
-			Trust:    trustStore(c.values.String(flags.Trust)),
-			Dir:      dir,
-			Spare:    opening.Spare(cmp.Or(c.values.String(flags.Spare), string(opening.SpareAuto))),
-		},
-		Locate:       c.findDroid,
-		Release:      releaseOf,
+	recorder := flight.New(recordedBytes)
+	config := adapter.Config{
 		Login:        c.startLogin(log),
 		LoginCommand: c.clientsLogin(),
-		ParkAfter:    c.values.Duration(flags.ParkAfter),
-		Files:        adapter.FilesWay(c.values.String(flags.Files)),
 		ClientShows:  c.values.String(flags.ClientShows),
 		Journal:      stateFile("edits"),
-		Shell:        c.values.Bool(flags.Shell),
-		Version:      version(),
 		Log:          log,
-	})
+	}
+	config.Start = func(command droid.Command) (*droid.Client, error) {
+		path, err := c.findDroid()
+		if err != nil {
+			return nil, err
+		}
+		command.Path, command.Flight = path, recorder
+		traced.droid(&command)
+		client, err := droid.Start(command, log)
+		if err == nil {
+			limit.raise(client.Exited())
+		}
+		return client, err
+	}
+	config.Locate, config.Release, config.Search, config.Version = c.findDroid, releaseOf, searchWith, version()
+	config.Store = sessionStore(os.Getenv, log)
+	config.Defaults = c.defaults()
+	config.Trust = trustStore(c.values.String(flags.Trust))
+	config.Dir = dir
+	config.Spare = launch.Spare(cmp.Or(c.values.String(flags.Spare), string(launch.SpareAuto)))
+	config.ParkAfter = c.values.Duration(flags.ParkAfter)
+	config.Files = session.FilesWay(c.values.String(flags.Files))
+	config.Reports, config.Flight, config.RecentLog = stateFile("reports"), recorder, c.recentLog.lines
+	config.Shell = c.values.Bool(flags.Shell)
+	agent := adapter.New(config)
 	c.leaving.onForce(agent.Kill)
-	if err := agent.Serve(c.leaving.ctx, c.stdin, c.stdout); err != nil && !errors.Is(err, context.Canceled) {
+	in, out := traced.editor(c.stdin, c.stdout)
+	if err := agent.Serve(c.leaving.ctx, in, out); err != nil && !errors.Is(err, context.Canceled) {
 		return exitFailed
 	}
 	return exitOK
 }
+
+// recordedBytes bounds the messages that are kept for a report.
+const recordedBytes = 1 << 20
 
 // findDroid finds the droid program. The error says what to do, also if droid would not find its home: it would exit without saying why
 // (0.99 to 0.225).

@@ -13,7 +13,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
-	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/launch"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
@@ -31,18 +32,17 @@ func serveQueries(h serve.AttachParams, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return adapter.New(adapter.Config{
-		Config: opening.Config{
-			Start: func(droid.Command) (*droid.Client, error) { return nil, errQueryAgent },
-			Store: sessionStore(getenv, zap.NewNop()),
-			Spare: opening.SpareNone,
-		},
+	config := adapter.Config{
 		LoginCommand: loginCommandOf(h.Program, h.Directory, values, getenv),
-		Files:        adapter.FilesDisk,
 		ClientShows:  values.String(flags.ClientShows),
-		Version:      version(),
 		Log:          zap.NewNop(),
-	}).Serve(context.Background(), in, out)
+	}
+	config.Start = func(droid.Command) (*droid.Client, error) { return nil, errQueryAgent }
+	config.Store = sessionStore(getenv, zap.NewNop())
+	config.Spare = launch.SpareNone
+	config.Files = session.FilesDisk
+	config.Version = version()
+	return adapter.New(config).Serve(context.Background(), in, out)
 }
 
 const (

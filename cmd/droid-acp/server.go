@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -17,9 +19,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/cli/flags"
+	"droid-acp/internal/droid/gateway"
 	"droid-acp/internal/remote/keep"
 	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
@@ -28,6 +32,9 @@ import (
 
 // serverName is the name of the command that keeps agents.
 const serverName = "serve"
+
+// logJSON is the flag that makes stderr a log of JSON lines.
+const logJSON = "log-json"
 
 // serverEndTime is how long the agents of an ending server may take to end gracefully.
 const serverEndTime = 25 * time.Second
@@ -38,18 +45,22 @@ func serverCommand() subcommand {
 		Command: &cobra.Command{
 			Use: serverName, Args: cobra.NoArgs, Short: "Keep agents while editors come and go (what --keep starts)",
 			Long: "It listens on a Unix socket that only you can open, and runs agents for those who open sessions. What runs goes on when a client leaves, and the next one can join it. " +
-				"With --listen clients over the network can come, too, by ACP's remote transport at /acp, a WebSocket; they must know the token. The flags of an agent are for theirs. " +
-				"SIGHUP has the token and the certificate read again, for those who connect then, and ends nothing.\n\n" +
+				"With --listen clients over the network can come, too, by ACP's remote transport at /acp, a WebSocket; they must know a token. The flags of an agent are for theirs. " +
+				"SIGHUP has tokens and certificate read again. It ends the connections of tokens that are no longer there, and nothing else.\n\n" +
 				"Exit codes: 0 it was ended, or nothing was there for --idle, 1 it could not listen, or another one runs, 2 wrong usage.",
 		},
 		reads: agentNames(),
 		own: []flags.Setting{
 			socketSetting(),
 			{Name: "listen", Kind: flags.Text, Value: "ADDRESS", Unset: "the socket alone", Does: "an address for clients over TCP, such as 127.0.0.1:7777; others than this machine's own need TLS"},
-			{Name: "token-file", Kind: flags.File, Value: "FILE", Does: "the file with the token that these clients must know; it is made where it is missing"},
+			{Name: "token-file", Kind: flags.File, Value: "FILE", Does: "the file with the token that these clients must know, or with lines of NAME ROLE TOKEN; it is made where it is missing"},
 			{Name: "tls-cert", Kind: flags.File, Value: "FILE", Does: "the certificate for --listen, in PEM"},
 			{Name: "tls-key", Kind: flags.File, Value: "FILE", Does: "its key, in PEM"},
 			{Name: "origin", Kind: flags.Texts, Value: "URL", Does: "the origin of a web page that may connect to --listen, such as https://example.org"},
+			{Name: "max-agents", Kind: flags.Number, Value: "N", Default: "0", Does: "how many agents run at once; who needs one more gets an error (0: any number)"},
+			{Name: "max-sessions", Kind: flags.Number, Value: "N", Default: "0", Does: "how many sessions each token has open at once (0: any number)"},
+			{Name: logJSON, Kind: flags.Switch, Does: "write the log to stderr as JSON lines, with who connects and what they open"},
+			{Name: "host", Kind: flags.Texts, Value: "NAME", Does: "the name by which clients reach --listen through a proxy that passes it on as Host, such as droid.example.org"},
 			{Name: "answer-for", Kind: flags.Duration, Value: "TIME", Default: "1h", Form: "a time such as 10m or 1h", Does: "how long a question waits while nobody is there who may answer it; then it is refused"},
 			{Name: "keep-idle", Kind: flags.Duration, Value: "TIME", Default: "5m", Form: "a time such as 30s or 5m", Does: "how long a session stays without a client once nothing runs in it"},
 			{Name: "idle", Kind: flags.Duration, Value: "TIME", Default: "30m", Form: "a time such as 10m or 1h", Does: "end when there was neither a client nor an agent for this time (0: never)"},
@@ -73,7 +84,7 @@ func (c *invocation) remote() (*remote, error) {
 	v := c.values
 	address, cert, key := v.String("listen"), v.String("tls-cert"), v.String("tls-key")
 	if address == "" {
-		for _, name := range []string{"token-file", "tls-cert", "tls-key", "origin"} {
+		for _, name := range []string{"token-file", "tls-cert", "tls-key", "origin", "host"} {
 			if v.String(name) != "" {
 				return nil, fmt.Errorf("--%s is for --listen, and that is not there", name)
 			}
@@ -91,8 +102,12 @@ func (c *invocation) remote() (*remote, error) {
 		return nil, errors.New("--listen needs --token-file: whoever reaches the address must know the token in it")
 	}
 	r := &remote{address: address, tokenFile: v.String("token-file"), cert: cert, key: key, options: transport.Options{Origins: v.Strings("origin")}}
-	if loopback && cert == "" {
-		r.options.Hosts = []string{"localhost", "127.0.0.1", "::1"} // a page's own name may resolve to this host (DNS rebinding)
+	switch hosts := v.Strings("host"); {
+	case loopback && cert == "":
+		own, _, _ := net.SplitHostPort(address)                                            // CheckAddress has split it
+		r.options.Hosts = append([]string{"localhost", "127.0.0.1", "::1", own}, hosts...) // a page's own name may resolve to this host (DNS rebinding)
+	case len(hosts) > 0:
+		return nil, errors.New("--host is for --listen without TLS; with TLS clients may use any name")
 	}
 	if cert != "" {
 		pair, err := r.readPair()
@@ -116,27 +131,30 @@ func (r *remote) readPair() (*tls.Certificate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the certificate cannot be used: %w", err)
 	}
+	if err := keep.CheckSecret(r.key, "the key of the certificate"); err != nil {
+		return nil, err
+	}
 	return &pair, nil
 }
 
-// reload reads the token and the certificate again, for new connections. After an error both are unchanged.
+// reload reads the tokens and the certificate again, and ends the connections of tokens that are gone. After an error both are unchanged.
 func (r *remote) reload(h *transport.Handler) error {
 	pair, err := r.readPair()
 	if err != nil {
 		return err
 	}
-	token, err := keep.LoadToken(r.tokenFile)
+	tokens, err := keep.LoadTokens(r.tokenFile)
 	if err != nil {
 		return err
 	}
 	r.pair.Store(pair)
-	h.SetToken(token)
+	h.SetTokens(tokens)
 	return nil
 }
 
-// listen loads the token and listens on the address.
+// listen loads the tokens and listens on the address.
 func (r *remote) listen() (err error) {
-	if r.options.Token, err = keep.LoadToken(r.tokenFile); err != nil {
+	if r.options.Tokens, err = keep.LoadTokens(r.tokenFile); err != nil {
 		return err
 	}
 	if r.listener, err = net.Listen("tcp", r.address); err != nil {
@@ -175,11 +193,11 @@ func (c *invocation) keep(log *zap.Logger, path string, remote *remote) int {
 		_ = listener.Close() // no client was served
 		return c.failed(err)
 	}
-	defer s.stderr.close()
+	defer s.closeStderr()
 	c.leaving.onForce(s.kill)
 	c.leaving.onHangup(func() {
 		if err := s.reload(); err != nil {
-			fmt.Fprintf(c.stderr, "droid-acp serve: %v; token and certificate stay as they were\n", err)
+			s.notice(zap.ErrorLevel, err.Error()+"; tokens and certificate stay as they were")
 		}
 	})
 	return s.run(c)
@@ -188,12 +206,13 @@ func (c *invocation) keep(log *zap.Logger, path string, remote *remote) int {
 // server runs until it is no longer needed.
 type server struct {
 	hub       *serve.Server
-	stderr    *logWriter // of its agents
+	stderr    *logWriter                             // of its agents, nil if it is logged
+	notice    func(level zapcore.Level, text string) // shows a text to the operator
 	endpoints []endpoint
 	stop      chan struct{} // closed by the command stop
 	ended     chan struct{} // closed when everything that it ran has ended
 	stopping  func()        // closes stop
-	reload    func() error  // reads the token and the certificate again
+	reload    func() error  // reads the tokens and the certificate again
 	log       *zap.Logger
 }
 
@@ -217,30 +236,36 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 	}
 	s := &server{stop: make(chan struct{}), ended: make(chan struct{}), reload: func() error { return nil }, log: log}
 	s.stopping = sync.OnceFunc(func() { close(s.stop) })
-	s.stderr = newLogWriter(c.stderr, func(n int) []byte {
-		return fmt.Appendf(nil, "droid-acp serve: %d pieces of what agents wrote to stderr were lost here, because nobody read them in time\n", n)
-	})
+	s.notice = func(level zapcore.Level, text string) { log.Log(level, text) }
+	var agents io.Writer = agentLog{log}
+	if !c.values.Bool(logJSON) {
+		s.notice = func(_ zapcore.Level, text string) { fmt.Fprintf(c.stderr, "droid-acp serve: %s\n", text) }
+		s.stderr = newLogWriter(c.stderr, func(n int) []byte {
+			return fmt.Appendf(nil, "droid-acp serve: %d pieces of what agents wrote to stderr were lost here, because nobody read them in time\n", n)
+		})
+		agents = s.stderr
+	}
 	place := sha256.Sum256([]byte(path)) // each server has its own journals
 	s.hub, err = serve.New(serve.Options{
 		Agent: thisAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
-		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Command: commandFor(path), Stderr: s.stderr, Log: log, ServeQueries: serveQueries, Compare: compare, Thread: threads(),
+		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), MaxAgents: c.values.Number("max-agents"), MaxSessions: c.values.Number("max-sessions"), Version: version(), Command: commandFor(path), Stderr: agents, Log: log, ServeQueries: serveQueries, Compare: compare, Thread: threads(), Ready: c.checkDroid(),
 	})
 	if err != nil {
-		s.stderr.close()
+		s.closeStderr()
 		return nil, err
 	}
 	admin := http.NewServeMux()
 	local := s.handler(transport.Options{Local: true})
 	admin.Handle(transport.Path, local)
 	admin.Handle("/", keep.Admin(s.hub, s.end))
-	s.endpoints = append(s.endpoints, endpoint{socket, transport.Server(admin, nil), local})
+	s.endpoints = append(s.endpoints, endpoint{socket, transport.Server(admin, nil, log), local})
 	if remote != nil {
 		far := s.handler(remote.options)
-		s.endpoints = append(s.endpoints, endpoint{remote.listener, transport.Server(far, remote.tls), far})
+		s.endpoints = append(s.endpoints, endpoint{remote.listener, transport.Server(far, remote.tls, log), far})
 		s.reload = func() error {
 			err := remote.reload(far)
 			if err == nil {
-				log.Info("reloaded token and certificate")
+				log.Info("reloaded tokens and certificate")
 			}
 			return err
 		}
@@ -248,15 +273,53 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 		if remote.tls != nil {
 			scheme = "wss"
 		}
-		fmt.Fprintf(c.stderr, "droid-acp serve: clients can connect to %s://%s%s with the token in %s\n", scheme, remote.listener.Addr(), transport.Path, remote.tokenFile)
+		s.notice(zap.InfoLevel, fmt.Sprintf("clients can connect to %s://%s%s with a token in %s", scheme, remote.listener.Addr(), transport.Path, remote.tokenFile))
 	}
 	return s, nil
+}
+
+// readyTime is how long the answer to whether droid is installed holds: who asks needs no token.
+const readyTime = 5 * time.Second
+
+// checkDroid returns a function that returns why agents find no droid, nil if they do.
+func (c *invocation) checkDroid() func() error {
+	var mu sync.Mutex
+	var known error
+	var until time.Time
+	return func() error {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Now().After(until) {
+			_, known = c.findDroid()
+			until = time.Now().Add(readyTime)
+		}
+		return known
+	}
+}
+
+// agentLog logs the lines that agents write to stderr.
+type agentLog struct{ log *zap.Logger }
+
+func (l agentLog) Write(text []byte) (int, error) {
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			l.log.Info("an agent wrote to stderr", zap.ByteString("text", line))
+		}
+	}
+	return len(text), nil
+}
+
+func (s *server) closeStderr() {
+	if s.stderr != nil {
+		s.stderr.close()
+	}
 }
 
 // handler returns a handler that serves ACP on one endpoint.
 func (s *server) handler(o transport.Options) *transport.Handler {
 	o.Join = func(out serve.Outlet, client serve.ClientOptions) transport.Receiver { return s.hub.Join(out, client) }
 	o.Version, o.Log = version(), s.log
+	o.Metrics, o.Ready, o.Refused = s.hub.WriteMetrics, s.hub.CheckReady, s.hub.CountRefusal
 	return transport.New(o)
 }
 
@@ -338,7 +401,9 @@ func (s *server) close() {
 // thisAgent describes this program as an agent, for serve and via.
 func thisAgent() relay.Agent {
 	return relay.Agent{
-		Name: "droid-acp", HistoryOwner: "droid", Activity: true, Client: protocol.ParseCapabilities,
-		PathFields: map[string]string{"_droid/state.result": "cwd", "_droid/export": "path", "_droid/export.result": "path"},
+		Name: "droid-acp", HistoryOwner: "droid", Provider: gateway.ProviderID, Activity: true, Client: protocol.ParseCapabilities,
+		ReadMethods:     []string{"_droid/state", "_droid/stats", "_droid/messages", "_droid/last_assistant_text", "_droid/rewind_points", "_droid/commands", "_droid/models"},
+		CommandPrefixes: "!",
+		PathFields:      map[string]string{"_droid/state.result": "cwd", "_droid/export": "path", "_droid/export.result": "path"},
 	}
 }

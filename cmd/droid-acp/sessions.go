@@ -43,9 +43,15 @@ func stopCommand() subcommand {
 		Command: &cobra.Command{
 			Use: "stop [flags] [SESSION]...", Args: cobra.ArbitraryArgs, Short: "End the server that keeps sessions and all that it runs, or only some sessions",
 			Long: "It returns when nothing of them is left. What was said stays stored, and the sessions can be opened again. SESSION is an id or its beginning, as ps shows it.\n\n" +
+				"With --when-idle it waits until nothing works: the server accepts no new sessions, and ends then. After --limit the server goes on, and the exit code is 1.\n\n" +
 				"Exit codes: 0 they have ended, or no server runs, 1 there is no such session, or it does not end, 2 wrong usage.",
 		},
-		own: []flags.Setting{{Name: "force", Kind: flags.Switch, Does: "kill a server that does not end otherwise"}, socketSetting()},
+		own: []flags.Setting{
+			{Name: "force", Kind: flags.Switch, Does: "kill a server that does not end otherwise; with SESSION kill its agent, and with it the other sessions of that"},
+			{Name: "when-idle", Kind: flags.Switch, Does: "end the server when nothing works in it"},
+			{Name: "limit", Kind: flags.Duration, Value: "TIME", Default: "1h", Least: time.Second, Form: "a time such as 10m or 1h", Does: "how long --when-idle waits"},
+			socketSetting(),
+		},
 		run: runStop,
 	}
 }
@@ -135,12 +141,15 @@ func runStop(c *invocation) int {
 		return c.wrong(err)
 	}
 	client := clientFor(path)
-	ctx, end := c.leaving.ctx, client.Stop
-	if c.values.Bool("force") {
-		end = client.ForceStop
-		if len(c.args) > 0 {
-			return c.wrong(errors.New("--force is for the server, so no SESSION goes with it"))
-		}
+	ctx, end, endSession := c.leaving.ctx, client.Stop, client.StopSession
+	force, whenIdle := c.values.Bool("force"), c.values.Bool("when-idle")
+	switch {
+	case whenIdle && (force || len(c.args) > 0):
+		return c.wrong(errors.New("--when-idle is for the server, and ends nothing that works: neither SESSION nor --force goes with it"))
+	case whenIdle:
+		end = func(ctx context.Context) error { return client.StopIdle(ctx, c.values.Duration("limit")) }
+	case force:
+		end, endSession = client.ForceStop, client.KillSession
 	}
 	if len(c.args) == 0 {
 		err := end(ctx)
@@ -160,7 +169,7 @@ func runStop(c *invocation) int {
 	for _, id := range c.args {
 		session, err := keep.Find(status, id, commandFor(path))
 		if err == nil {
-			err = client.StopSession(ctx, session.ID)
+			err = endSession(ctx, session.ID)
 		}
 		if err != nil {
 			code = c.failed(err)

@@ -13,7 +13,6 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
-	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/cli/smoke"
 	"droid-acp/internal/droid"
@@ -43,7 +42,7 @@ Exit codes:
   6  an expectation was not met
   7  the time was up`,
 		},
-		reads: []string{flags.Droid, flags.Model, flags.Mode, flags.Effort, flags.Trust, flags.Shell, flags.LogFile, flags.LogLevel},
+		reads: []string{flags.Droid, flags.Model, flags.Mode, flags.Effort, flags.Trust, flags.Shell, flags.LogFile, flags.LogLevel, flags.Trace},
 		own: []flags.Setting{
 			{Name: "demo", Kind: flags.Switch, Does: "talk to a scripted droid that is built in; needs no droid and no login"},
 			{Name: "permissions", Kind: flags.Choice, Value: "ANSWER", Allowed: []string{string(smoke.Refuse), string(smoke.Allow)}, Default: string(smoke.Refuse),
@@ -71,10 +70,12 @@ func runSmoke(c *invocation) int {
 	if err != nil {
 		return c.wrong(err)
 	}
-	return c.logged(func(log *zap.Logger) int { return c.smoke(log, options) })
+	return c.logged(func(log *zap.Logger) int {
+		return c.traced(log, func(t tracing) int { return c.smoke(log, t, options) })
+	})
 }
 
-func (c *invocation) smoke(log *zap.Logger, options smoke.Options) int {
+func (c *invocation) smoke(log *zap.Logger, traced tracing, options smoke.Options) int {
 
 	timeout := c.values.Duration("timeout")
 	ctx, cancel := context.WithTimeoutCause(c.leaving.ctx, timeout, &smoke.TimeoutError{After: timeout})
@@ -83,26 +84,25 @@ func (c *invocation) smoke(log *zap.Logger, options smoke.Options) int {
 	if c.values.Bool("demo") {
 		trusted, sessions = nil, nil // the scripted droid runs nothing of a project, and stores nothing
 	}
-	agent := adapter.New(adapter.Config{
-		Config: opening.Config{
-			Start: func(command droid.Command) (*droid.Client, error) {
-				found, err := c.locateDroid()
-				if err != nil {
-					return nil, err
-				}
-				command.Path, command.Args, command.Env = found.Path, found.Args, smoke.Environment(os.Environ())
-				return droid.Start(command, log)
-			},
-			Defaults: c.defaults(), Trust: trusted, Store: sessions, Dir: options.CWD,
-		},
-		Locate:  func() (string, error) { command, err := c.locateDroid(); return command.Path, err },
-		Release: releaseOf,
-		Shell:   c.values.Bool(flags.Shell), Version: version(), Log: log,
-	})
+	config := adapter.Config{Log: log}
+	config.Start = func(command droid.Command) (*droid.Client, error) {
+		found, err := c.locateDroid()
+		if err != nil {
+			return nil, err
+		}
+		command.Path, command.Args, command.Env = found.Path, found.Args, smoke.Environment(os.Environ())
+		traced.droid(&command)
+		return droid.Start(command, log)
+	}
+	config.Locate = func() (string, error) { command, err := c.locateDroid(); return command.Path, err }
+	config.Release, config.Version = releaseOf, version()
+	config.Defaults, config.Trust, config.Store, config.Dir = c.defaults(), trusted, sessions, options.CWD
+	config.Shell = c.values.Bool(flags.Shell)
+	agent := adapter.New(config)
 	c.leaving.onForce(agent.Kill)
 	options.Log = log
 	out := &errWriter{to: c.stdout}
-	result := converse(ctx, agent, out, options)
+	result := converse(ctx, agent, traced, out, options)
 	if result.Outcome != smoke.Passed {
 		fmt.Fprintf(c.stderr, "droid-acp smoke: %s: %s\n", result.Outcome, result.Reason)
 	}
@@ -135,8 +135,11 @@ func writeResult(c *invocation, result *smoke.Result) int {
 }
 
 // converse runs the agent and the client on two pipes until the prompts have ended, and returns when the agent and its droid have, too.
-func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smoke.Options) (result *smoke.Result) {
-	_ = connectPipes(func(in io.Reader, out io.Writer) error { return agent.Serve(ctx, in, out) }, // the result contains the error
+func converse(ctx context.Context, agent *adapter.Agent, traced tracing, stdout io.Writer, o smoke.Options) (result *smoke.Result) {
+	_ = connectPipes(func(in io.Reader, out io.Writer) error { // the result contains the error
+		tracedIn, tracedOut := traced.editor(in, out)
+		return agent.Serve(ctx, tracedIn, tracedOut)
+	},
 		func(in io.Reader, out io.Writer) { result = smoke.Run(ctx, in, out, stdout, o) })
 	return result
 }

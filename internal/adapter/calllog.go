@@ -1,5 +1,5 @@
-// What the log says, at the level info, of a client and its calls: who speaks with this agent, which sessions are open, how turns ended, what was refused. It has no words of anybody's: of
-// an error its code, and the kind that programs know it by.
+// The log of a client and its calls, at the level info: who is connected, which sessions are open, how turns ended, what was refused. It
+// contains no text of users or models: of an error only its code and its kind.
 
 package adapter
 
@@ -14,7 +14,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/adapter/acperr"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/visible"
@@ -38,11 +38,11 @@ func logCall(log *zap.Logger, c *wire.Call, began time.Time, result any, err *js
 	text, fields := "", []zap.Field(nil)
 	switch c.Method {
 	case acp.AgentMethodSessionPrompt:
-		text = turnEndedText
+		text = session.TurnEnded
 	case acp.AgentMethodSessionNew, acp.AgentMethodSessionLoad, acp.AgentMethodSessionResume, acp.AgentMethodSessionFork:
 		text = "session opened"
 	}
-	if err != nil && text != turnEndedText {
+	if err != nil && text != session.TurnEnded {
 		text, fields = "a request was refused", []zap.Field{zap.String("method", briefly(c.Method))}
 	}
 	if text == "" || !log.Core().Enabled(zapcore.InfoLevel) {
@@ -60,34 +60,5 @@ func logCall(log *zap.Logger, c *wire.Call, began time.Time, result any, err *js
 	if stream.ValidSessionID(about.SessionID) {
 		fields = append(fields, zap.String("session", about.SessionID))
 	}
-	log.Info(text, append(fields, endingFields(began, stop, err)...)...)
-}
-
-// turnEndedText is the log message for the end of each turn.
-const turnEndedText = "turn ended"
-
-// logTurn notes how a turn ended that began then.
-func logTurn(log *zap.Logger, began time.Time, stop acp.StopReason, err *jsonrpc.Error) {
-	log.Info(turnEndedText, endingFields(began, stop, err)...)
-}
-
-// endingFields are the log fields for the end of something that began at that time.
-func endingFields(began time.Time, stop acp.StopReason, err *jsonrpc.Error) []zap.Field {
-	fields := append(errorFields(err), zap.Float64("seconds", time.Since(began).Seconds()))
-	if stop != "" {
-		fields = append(fields, zap.String("stopReason", string(stop)))
-	}
-	return fields
-}
-
-// errorFields are the log fields for an error.
-func errorFields(err *jsonrpc.Error) []zap.Field {
-	if err == nil {
-		return nil
-	}
-	fields := []zap.Field{zap.Int("code", err.Code)}
-	if kind := acperr.KindOf(err); kind != "" {
-		fields = append(fields, zap.String("kind", kind))
-	}
-	return fields
+	log.Info(text, append(fields, session.EndingFields(began, stop, err)...)...)
 }

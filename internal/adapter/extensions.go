@@ -5,6 +5,7 @@ import (
 
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/acperr"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/jsonrpc"
 )
 
@@ -12,25 +13,24 @@ import (
 // their params, results and errors.
 func (a *Agent) extensions() map[string]wire.Handler {
 	return map[string]wire.Handler{
-		"_droid/state":               extension(a, stateExtension),
-		"_droid/stats":               extension(a, statsExtension),
-		"_droid/messages":            extension(a, messagesExtension),
-		"_droid/last_assistant_text": extension(a, lastTextExtension),
-		"_droid/rewind_points":       extension(a, rewindPointsExtension),
-		"_droid/rewind":              extension(a, rewindExtension),
-		"_droid/commands":            extension(a, commandsExtension),
-		"_droid/models":              extension(a, modelsExtension),
-		"_droid/set_auto_compaction": extension(a, autoCompactionExtension),
-		"_droid/export":              extension(a, exportExtension),
+		"_droid/state":               snapshot(a, (*session.Session).State),
+		"_droid/stats":               snapshot(a, (*session.Session).Stats),
+		"_droid/messages":            query(a, (*session.Session).Messages),
+		"_droid/last_assistant_text": query(a, (*session.Session).LastAssistantText),
+		"_droid/rewind_points":       query(a, (*session.Session).RewindPoints),
+		"_droid/rewind":              extension(a, (*session.Session).RewindTo),
+		"_droid/commands":            snapshot(a, (*session.Session).ListedCommands),
+		"_droid/models":              snapshot(a, (*session.Session).Models),
+		"_droid/set_auto_compaction": extension(a, (*session.Session).SwitchAutoCompaction),
+		"_droid/export":              extension(a, (*session.Session).ExportPage),
+		"_droid/search":              a.search,
+		"_droid/report":              extension(a, (*session.Session).ReportTo),
 	}
 }
 
-// noParams are the params of an extension method that needs the session's id alone.
-type noParams struct{}
-
-// extension is the method that f serves, with params of type P beside the session's id and a result of type R. f has the
-// session's lock, and ends early when the request is cancelled.
-func extension[P, R any](a *Agent, f func(ctx context.Context, s *Session, params P) (R, *jsonrpc.Error)) wire.Handler {
+// extension returns the handler of a method that f serves, with params of type P besides the session's id and a result of type R. f is
+// called with the session's lock; its context ends when the request is cancelled.
+func extension[P, R any](a *Agent, f func(s *session.Session, ctx context.Context, params P) (R, *jsonrpc.Error)) wire.Handler {
 	return func(c *wire.Call) (_ any, err *jsonrpc.Error) {
 		var params P
 		if err := acperr.Decode(c.Params, &params); err != nil {
@@ -40,10 +40,20 @@ func extension[P, R any](a *Agent, f func(ctx context.Context, s *Session, param
 		if err != nil {
 			return nil, err
 		}
-		if err = s.enter(place.Release); err != nil {
+		if err = s.Enter(place.Release); err != nil {
 			return nil, err
 		}
-		defer s.exit(&err)
-		return f(c.Context, s, params)
+		defer s.Exit(&err)
+		return f(s, c.Context, params)
 	}
+}
+
+// query is an extension that needs the session's id alone.
+func query[R any](a *Agent, f func(s *session.Session, ctx context.Context) (R, *jsonrpc.Error)) wire.Handler {
+	return extension(a, func(s *session.Session, ctx context.Context, _ struct{}) (R, *jsonrpc.Error) { return f(s, ctx) })
+}
+
+// snapshot is an extension that needs the session's id alone, and does not wait.
+func snapshot[R any](a *Agent, f func(s *session.Session) R) wire.Handler {
+	return extension(a, func(s *session.Session, _ context.Context, _ struct{}) (R, *jsonrpc.Error) { return f(s), nil })
 }

@@ -23,7 +23,7 @@ type peer struct {
 func (a *Agent) greet(client protocol.ClientCapabilities) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.initialized, a.client = true, client
+	a.initialized, a.Client = true, client
 }
 
 // checkInitialized refuses what comes before initialize, and a second initialize.
@@ -55,10 +55,10 @@ func (a *Agent) initialize(c *wire.Call) (any, *jsonrpc.Error) {
 		return nil, acperr.InvalidParams("protocolVersion is missing; this agent speaks version 1")
 	}
 	client := protocol.ParseCapabilities(params.Capabilities, params.Info).WithUserSetting(a.cfg.ClientShows)
-	a.openFiles(c.Context, a.usesEditorFiles(client))
+	a.openFiles(c.Context, a.Config.Files.UsesEditor(client))
 	a.greet(client)
-	a.opener.Spare.Prepare()
-	logClient(a.log, params.Info)
+	a.Launcher.Spare.Prepare()
+	logClient(a.Log, params.Info)
 
 	var session protocol.SessionCapabilities
 	if client.Subagents == protocol.AirSubagents {
@@ -78,17 +78,6 @@ func (a *Agent) initialize(c *wire.Call) (any, *jsonrpc.Error) {
 		},
 		AuthMethods: accounts.Ways(client, a.cfg.LoginCommand),
 		Meta:        meta,
-		AgentInfo:   protocol.AgentInfo{Name: "droid-acp", Title: "droid-acp", Version: a.cfg.Version},
+		AgentInfo:   protocol.AgentInfo{Name: "droid-acp", Title: "droid-acp", Version: a.Config.Version},
 	}, nil
-}
-
-// usesEditorFiles reports whether files are to go through the client's fs methods.
-func (d *Deps) usesEditorFiles(client protocol.ClientCapabilities) bool {
-	switch d.cfg.Files {
-	case FilesDisk:
-		return false
-	case FilesEditor:
-		return client.Files
-	}
-	return client.Files && client.SafeFiles
 }

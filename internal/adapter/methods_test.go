@@ -1,14 +1,17 @@
 package adapter
 
 import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/testing/acptest"
-
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/testing/acptest"
 )
 
 // outside are methods that this agent has and the schema has not, besides those of extensions.
@@ -22,10 +25,11 @@ var outside = map[string]string{
 // TestMethodsOfACP: each method that ACP has for an agent, those that are unstable included, is served, or
 // declined for a reason in known.json.
 func TestMethodsOfACP(t *testing.T) {
+	const schema = "../../testdata/acp-schema"
 	served := (&Agent{}).methods()
-	surface, err := acptest.ReadSurface(schemaDir)
+	surface, err := acptest.ReadSurface(schema)
 	require.NoError(t, err)
-	known, err := acptest.ReadKnown(schemaDir)
+	known, err := acptest.ReadKnown(schema)
 	require.NoError(t, err)
 	const prefix = "method of agent: "
 	for name := range surface {
@@ -36,4 +40,13 @@ func TestMethodsOfACP(t *testing.T) {
 	for method := range served {
 		require.NotEqual(t, surface[prefix+method] != "", outside[method] != "", "%s is a method of ACP, or stands in outside", method)
 	}
+}
+
+// TestExtensionsAreDocumented: each extension method has a row in docs/programs.md, which names no others.
+func TestExtensionsAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/programs.md")
+	require.NoError(t, err)
+	documented := regexp.MustCompile("_droid/[a-z_]+").FindAllString(string(doc), -1)
+	slices.Sort(documented)
+	require.Equal(t, slices.Compact(documented), slices.Sorted(maps.Keys(new(Agent).extensions())))
 }

@@ -2,13 +2,15 @@ package adapter
 
 import (
 	"context"
-	"errors"
+	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/acperr"
+	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/internal/registry"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
 )
@@ -17,9 +19,6 @@ import (
 // that droid made for it (after /compact and /rewind), also before this agent was
 // started. So no session of droid's is open in two processes, whichever of the ids is
 // used. What is asked of it takes effect in order, see package registry.
-
-// ticket is a request's place among all that name a session.
-type ticket = registry.Ticket[*Session]
 
 // checkSessionID refuses an id that could not be the name of a file in droid's
 // store. All methods that name a session call it.
@@ -44,32 +43,20 @@ func idOf(c *wire.Call) (string, *jsonrpc.Error) {
 	return params.SessionID, checkSessionID(params.SessionID)
 }
 
-// Hurry has a process that leaves do so at once.
-func (s *Session) Hurry() { s.proc.ForceStop() }
-
 // arrive gives a call its place behind all that came before, and lets the next line come.
-func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *ticket {
+func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *session.Ticket {
 	defer c.Async()
-	return a.sessions.Arrive(id, c.Method, kind)
+	return a.Sessions.Arrive(id, c.Method, kind)
 }
 
 // turnOf waits for the turn of a place, which Acted ends.
-func turnOf(ctx context.Context, p *ticket) *jsonrpc.Error { return placeError(p.Lock(ctx)) }
-
-// placeError answers a request that the registry does not let act.
-func placeError(err error) *jsonrpc.Error {
-	switch {
-	case errors.Is(err, registry.ErrCancelled):
-		return acperr.Cancelled()
-	case err != nil:
-		return acperr.Ending()
-	}
-	return nil
+func turnOf(ctx context.Context, p *session.Ticket) *jsonrpc.Error {
+	return session.PlaceError(p.Lock(ctx))
 }
 
 // reach finds the session that a call names when its turn has come. The caller leaves the
 // place when the call has taken effect.
-func (a *Agent) reach(c *wire.Call) (*Session, *ticket, *jsonrpc.Error) {
+func (a *Agent) reach(c *wire.Call) (*session.Session, *session.Ticket, *jsonrpc.Error) {
 	id, err := idOf(c)
 	if err != nil {
 		return nil, nil, err
@@ -92,9 +79,63 @@ func (a *Agent) reach(c *wire.Call) (*Session, *ticket, *jsonrpc.Error) {
 	return s, p, nil
 }
 
-// cancelIfLate does the cancel that came while a prompt was on its way to the session.
-func (s *Session) cancelIfLate(p *ticket) {
-	if p.WasCancelled() {
-		s.cancelPrompts()
+// threadAt finds the ids of the thread that a request is about, the oldest first, when its
+// turn has come.
+func (a *Agent) threadAt(ctx context.Context, p *session.Ticket) ([]string, *jsonrpc.Error) {
+	if err := turnOf(ctx, p); err != nil {
+		return nil, err
 	}
+	p.Unlock()
+	ids, err := a.Threads.IDs(ctx, p.ID())
+	if err != nil {
+		return nil, acperr.NotDone(acperr.Opening, err)
+	}
+	p.SetIDs(ids)
+	return ids, nil
+}
+
+// openOf finds the open session of a thread, by whichever id, when the request's turn has
+// come. If there is none, the request keeps the thread's files until it leaves its place.
+func (a *Agent) openOf(ctx context.Context, p *session.Ticket) (s *session.Session, ids []string, err *jsonrpc.Error) {
+	if ids, err = a.threadAt(ctx, p); err != nil {
+		return nil, nil, err
+	}
+	if err = turnOf(ctx, p); err != nil {
+		return nil, nil, err
+	}
+	defer p.Unlock()
+	if open := p.All(); len(open) > 0 {
+		return open[0], ids, nil
+	}
+	p.Keep()
+	return nil, ids, nil
+}
+
+// takeThread finds the open session of the thread that the params name, by whichever
+// id, or makes one that works on the thread's newest session. It returns the thread's
+// ids, too.
+func (a *Agent) takeThread(ctx context.Context, at *session.Ticket, w instructions.Wanted) (s *session.Session, known bool, ids []string, err *jsonrpc.Error) {
+	if ids, err = a.threadAt(ctx, at); err != nil {
+		return nil, false, nil, err
+	}
+	newest := ids[len(ids)-1]
+	search := append([]string{w.SessionID}, ids...) // the id that was asked for counts most, then the newest
+	slices.Reverse(search[1:])
+	if err = turnOf(ctx, at); err != nil {
+		return nil, false, nil, err
+	}
+	s, known = a.findOrBegin(at, search, newest, w)
+	return s, known, ids, nil
+}
+
+// findOrBegin is takeThread in its turn.
+func (a *Agent) findOrBegin(at *session.Ticket, ids []string, newest string, w instructions.Wanted) (s *session.Session, known bool) {
+	defer at.Unlock()
+	if s, known = at.Find(ids); known {
+		at.Claim(s, ids) // another session may have one, which then stays apart
+		return s, true
+	}
+	s = session.New(&a.Deps, w.SessionID, newest, w.CWD, w.Servers)
+	at.Begin(s, ids)
+	return s, false
 }

@@ -7,6 +7,7 @@ import (
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/registry"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/sys/files"
 )
@@ -31,7 +32,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *jsonrpc.Error) {
 	open := place.All()
 	place.Unlock()
 	if err := a.checkDelete(c.Context, known, open); err != nil {
-		return nil, err // and the sessions go on
+		return nil, err // and the sessions stay
 	}
 	if err := turnOf(c.Context, place); err != nil {
 		return nil, err
@@ -40,31 +41,29 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *jsonrpc.Error) {
 	ids := place.Keep(open...) // also those of which it could not be noted that the thread went on there
 	place.Unlock()
 	for _, s := range open {
-		s.cancelAndWait()
-		s.mu.Post(func() { s.endDroid(killed, "its session is deleted") }) // it would write to the files once more as it leaves
-		s.Stop()
+		s.CloseDeleted()
 	}
 	place.Alone()
-	more, unknown := a.threads.IDs(context.Background(), id) // a command may have had droid make one in the meantime
+	more, unknown := a.Threads.IDs(context.Background(), id) // a command may have had droid make one in the meantime
 	if unknown != nil {
 		return nil, notDeleted(unknown)
 	}
 	ids = slices.Compact(slices.Sorted(slices.Values(append(ids, more...))))
-	if _, err := files.CallBoundedDetached(context.Background(), a.calls, "Store.Delete", "session "+id, files.NoResult(func() error { return a.cfg.Store.Delete(ids...) })); err != nil {
+	if _, err := files.CallBoundedDetached(context.Background(), a.Calls, "Store.Delete", "session "+id, files.NoResult(func() error { return a.Config.Store.Delete(ids...) })); err != nil {
 		return nil, notDeleted(err)
 	}
 	return struct{}{}, nil
 }
 
 // checkDelete returns an error where a thread with these ids and open sessions cannot be deleted, or the request was taken back.
-func (a *Agent) checkDelete(ctx context.Context, ids []string, open []*Session) *jsonrpc.Error {
+func (a *Agent) checkDelete(ctx context.Context, ids []string, open []*session.Session) *jsonrpc.Error {
 	if len(open) == 0 {
 		return nil // Store.Delete leaves all as it is when it fails
 	}
-	_, err := files.CallBounded(ctx, a.calls, "Store.CheckDelete", "session "+ids[0], files.NoResult(func() error { return a.cfg.Store.CheckDelete(ids...) }))
+	_, err := files.CallBounded(ctx, a.Calls, "Store.CheckDelete", "session "+ids[0], files.NoResult(func() error { return a.Config.Store.CheckDelete(ids...) }))
 	for _, s := range open {
 		if err == nil {
-			err = s.onlyHere(ctx)
+			err = s.OnlyHere(ctx)
 		}
 	}
 	switch {
@@ -78,25 +77,4 @@ func (a *Agent) checkDelete(ctx context.Context, ids []string, open []*Session) 
 
 func notDeleted(err error) *jsonrpc.Error {
 	return acperr.Internal("delete_failed", "The session could not be deleted: "+err.Error())
-}
-
-// onlyHere returns an error if another window has the session open. The session's own note does not count; it is written again.
-func (s *Session) onlyHere(ctx context.Context) (held error) {
-	var failed *jsonrpc.Error
-	if s.enter(nil) != nil {
-		return nil
-	}
-	defer s.exit(&failed)
-	if s.loading.Is(s.droidID) {
-		return nil // its own load is noted, too
-	}
-	id, release := s.droidID, s.storeLock.Begin("")
-	s.unlocked(s.Context, func(context.Context) {
-		if release != nil {
-			s.deps.atEnd("release", files.ReleaseTime, release)
-		}
-		held = s.deps.opener.Free(ctx, id)
-	})
-	s.lockStored()
-	return held
 }

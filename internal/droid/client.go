@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc/flight"
 )
 
 // eventBuffer is how many unread events are buffered before droid has to wait.
@@ -51,10 +52,12 @@ type Client struct {
 	started        *projectconfig.Layer // see StartedExcluding
 	env            []string             // of the process
 	own            map[string]string    // see process.own
+	models         []CustomModel        // of the process
 	settings       *settingsFile        // nil without one
 	outside        func() bool          // reports whether droid has children; nil if there is no process
 	findBackground func(id int) (BackgroundCommand, error)
 	stdout         io.Reader
+	flight         *flight.Connection // nil without one
 	events         chan stream.Event
 	wake           atomic.Pointer[chan<- struct{}] // see Notify
 	out            *writer
@@ -145,8 +148,10 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 		},
 	}
 	if p != nil {
-		c.env, c.own, c.started, c.outside, c.findBackground = p.env, p.own, p.without, p.HasEscaped, p.findBackground
+		c.env, c.own, c.models, c.started, c.outside, c.findBackground = p.env, p.own, p.models, p.without, p.HasEscaped, p.findBackground
 		c.given.Store(p.project)
+		c.flight = p.flight
+		c.out.Record(p.flight)
 		if p.checked {
 			c.checks.Store(&processChecks{home: Home(p.env), own: p.settings == nil && givesSettings(p.env)})
 		}
@@ -165,6 +170,9 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 	})
 	return c
 }
+
+// Flight returns the record of the process's messages, nil if there is none.
+func (c *Client) Flight() *flight.Connection { return c.flight }
 
 // Events returns the events in the order in which droid wrote them. The channel is closed after the last event, when droid's stdout and
 // process have ended. Its buffer is bounded: a slow reader slows droid down. After Close or Kill, events that are not read promptly are

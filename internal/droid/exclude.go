@@ -50,6 +50,7 @@ func (c Command) settings(home string) ([]byte, error) {
 			return nil, unreadable(err)
 		}
 	}
+	addModels(settings, c.CustomModels, home, c.Project)
 	return json.Marshal(settings)
 }
 

@@ -38,7 +38,7 @@ func (c *Client) CheckLogin() { c.noLogin.Store(!mayHaveLogin(c.env)) }
 func (c *Client) LacksLogin() bool { return c.noLogin.Load() }
 
 // LacksLogin reports whether a droid that this starts would have no login. It reads files.
-func (cmd Command) LacksLogin() bool { return !mayHaveLogin(cmd.environment()) }
+func (c Command) LacksLogin() bool { return !mayHaveLogin(c.environment()) }
 
 // mayHaveLogin reports whether a droid with this environment may be logged in.
 func mayHaveLogin(env []string) bool {

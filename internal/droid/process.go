@@ -3,11 +3,13 @@ package droid
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"time"
 
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/projectconfig"
+	"droid-acp/internal/jsonrpc/flight"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/sys/subprocess"
 )
@@ -43,9 +45,16 @@ type Command struct {
 	// droid watches no files (see withoutWatching), and in droid and everything it runs, git runs no program that a repository configures
 	// for watching files or checking signatures, uses no bare repository that is not named explicitly, and its status runs no hook.
 	TrustsAll bool
+	// CustomModels are models in addition to the user's own. A process gets them at its start, and only so: Start fails if that is impossible.
+	// New sessions start with the first one unless they name another.
+	CustomModels []CustomModel
+	// Flight records the messages of the process; nil for none.
+	Flight *flight.Recorder
 	// SystemPrompt is added to droid's system prompt, "" for nothing. It applies to all sessions of the process, new and loaded, also after
 	// a compaction; droid does not store it (0.99 to 0.225).
 	SystemPrompt string
+	// Trace, if not nil, is called with the process's ID, its stdin and its stdout, and returns what is used instead of these two.
+	Trace func(pid int, stdin io.WriteCloser, stdout io.Reader) (io.WriteCloser, io.Reader)
 }
 
 // arguments returns the command line after the program. The flags --model, --auto and --use-spec have no effect in this mode (0.99 to
@@ -78,7 +87,11 @@ func start(cmd Command, log *zap.Logger, b timeouts) (*Client, error) {
 	if p.settings != nil {
 		settings = p.settings.Replace
 	}
-	return newClient(&burstReader{r: p.Stdout}, p.Stdin, p, settings, log, b), nil
+	stdin, stdout := io.WriteCloser(p.Stdin), io.Reader(p.Stdout)
+	if cmd.Trace != nil {
+		stdin, stdout = cmd.Trace(p.ID(), stdin, stdout)
+	}
+	return newClient(&burstReader{r: stdout}, stdin, p, settings, log, b), nil
 }
 
 // process is one running droid.
@@ -89,17 +102,19 @@ type process struct {
 	project  *projectconfig.Layer // see Command
 	without  *projectconfig.Layer // see Command
 	checked  bool                 // what it reports is checked
+	models   []CustomModel        // see Command
 	settings *files.PrivateFile   // nil if there is none
 	files    []*files.PrivateFile // closed when the process has ended; settings is one of them
 	own      map[string]string    // the user's variables for MCP servers, see withoutWatching
 	dir      *files.TempDir       // see Command.Alone; nil if there is none
 	scratch  *files.TempDir       // see Command.Scratch; nil if there is none
+	flight   *flight.Connection   // see Command.Flight; nil if there is none
 }
 
 // startProcess starts droid.
 func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	c := subprocess.Command{Path: cmd.Path, Args: cmd.arguments(), Dir: cmd.Dir, Env: cmd.environment(), Tree: true}
-	p := &process{project: cmd.Project, without: cmd.Without, checked: cmd.Alone || cmd.Without != nil}
+	p := &process{project: cmd.Project, without: cmd.Without, checked: cmd.Alone || cmd.Without != nil, models: cmd.CustomModels}
 	err := p.addFiles(&c, cmd, log)
 	if err == nil && !cmd.TrustsAll {
 		err = p.restrict(&c)
@@ -122,6 +137,7 @@ func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 		p.clean()
 		return nil, err
 	}
+	p.flight = cmd.Flight.Connection(fmt.Sprintf("droid %d", p.ID()))
 	log.Info("droid has started", zap.String("droid", c.Path), zap.Int("pid", p.ID()))
 	log.Debug("droid's arguments", zap.Strings("args", c.Args))
 	return p, nil
@@ -158,7 +174,7 @@ func (p *process) addFiles(c *subprocess.Command, cmd Command, log *zap.Logger) 
 		}
 		c.Args, p.files = append(c.Args, flagSystemPrompt, f.Path), append(p.files, f)
 	}
-	if !cmd.Runtime && !cmd.limited() {
+	if !cmd.Runtime && !cmd.limited() && len(cmd.CustomModels) == 0 {
 		return nil
 	}
 	content, err := cmd.settings(Home(c.Env))
@@ -169,7 +185,7 @@ func (p *process) addFiles(c *subprocess.Command, cmd Command, log *zap.Logger) 
 		}
 		err = checkSettingsFree(c.Env)
 	}
-	if cmd.RequiresSettings() {
+	if cmd.RequiresSettings() || len(cmd.CustomModels) > 0 {
 		return err
 	}
 	log.Info("droid is not guarded against project files", zap.Error(err))

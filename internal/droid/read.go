@@ -14,6 +14,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/jsonrpc/flight"
 	"droid-acp/internal/sys/memory"
 )
 
@@ -54,7 +55,9 @@ func (c *Client) read(longest int) {
 			}
 			c.handleLost(tooLong.Size, head)
 			head = nil
-		case len(data) > 0 && !l.appendText(data):
+		case len(data) > 0 && l.appendText(data):
+			c.flight.More(flight.In, seriesOf(l.delta), len(data))
+		case len(data) > 0:
 			c.flushText(&l)
 			c.handle(&l, data, lines.Owned())
 			size := len(data)
@@ -128,6 +131,7 @@ func (c *Client) flushText(l *lineReader) {
 // handle processes one line. owned says that the line's memory is not reused.
 func (c *Client) handle(l *lineReader, data []byte, owned bool) {
 	line, err := l.decoder.Decode(data, owned)
+	c.flight.Add(flight.In, seriesOf(line.Event), data)
 	if err != nil {
 		c.malformed(err, data)
 		return
@@ -169,6 +173,14 @@ func (c *Client) handle(l *lineReader, data []byte, owned bool) {
 	c.check(line.Event)
 	c.settings.handle(line.Event, line.Version)
 	c.emit(line.Event)
+}
+
+// seriesOf returns the flight.Series of an event: deltas of one message belong together.
+func seriesOf(ev stream.Event) flight.Series {
+	if delta, is := ev.(stream.TextDelta); is {
+		return flight.Series{Kind: delta.Kind(), ID: delta.MessageID}
+	}
+	return flight.Series{}
 }
 
 func (c *Client) noteState(state string) {

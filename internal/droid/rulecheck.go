@@ -40,7 +40,7 @@ func (c *Client) CheckRules(ctx context.Context, cwd, command string) (k RuleChe
 		defer dir.Remove() // the next one that is created removes what is left
 		cwd = dir.Path
 	}
-	var out boundedText
+	out := boundedText{max: maxRuleAnswer}
 	exit, err := subprocess.Run(ctx, subprocess.Command{Path: c.proc.path, Args: []string{"rules", "check", "--command", command, "--json"}, Dir: cwd, Env: c.proc.env}, &out, 0)
 	switch {
 	case err != nil:
@@ -52,13 +52,16 @@ func (c *Client) CheckRules(ctx context.Context, cwd, command string) (k RuleChe
 }
 
 // boundedText keeps the beginning of what is written to it.
-type boundedText struct{ bytes.Buffer }
+type boundedText struct {
+	bytes.Buffer
+	max int // bytes
+}
 
-// maxRuleAnswer is its maximum size in bytes. An answer has about 1.2 kB, and 0.1 kB more for each rule.
+// maxRuleAnswer is the maximum size of an answer in bytes. One has about 1.2 kB, and 0.1 kB more for each rule.
 const maxRuleAnswer = 1 << 20
 
 func (b *boundedText) Write(p []byte) (int, error) {
-	_, _ = b.Buffer.Write(p[:min(len(p), maxRuleAnswer-b.Len())]) // it never fails
+	_, _ = b.Buffer.Write(p[:min(len(p), b.max-b.Len())]) // it never fails
 	return len(p), nil
 }
 

@@ -84,7 +84,7 @@ type Runtime struct {
 	CWD string
 	// Project is the current content of the project's files, see Command.Project.
 	Project *projectconfig.Layer
-	// Without is what the process must exclude of a project, see Command.Without. The process must have been started with it.
+	// Without is the part of a project that the process must exclude, see Command.Without. The process must have been started with it.
 	Without *projectconfig.Layer
 }
 
@@ -121,6 +121,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 			maps.DeleteFunc(wants, func(key, value string) bool { return value == user.Models[key] })
 			c.projectModels.Store(&wants)
 		}
+		addModels(settings, c.models, Home(c.env), r.Project)
 		if r.Without == nil && r.Project == nil {
 			return nil
 		}

@@ -11,8 +11,10 @@ import (
 )
 
 // settingsFile is the settings file of one process. The environment, headers and addresses of an editor's MCP servers may be secret, and
-// the model can read the file without a question. So they are in it only while droid reads it (measured, 0.99.0 to 0.225.2):
+// so may be the headers of its models; the model can read the file without a question. So they are in it only while droid reads it
+// (measured, 0.99.0 to 0.225.2):
 //
+//   - models: from the start until SetRuntime. A droid that has no session asks no model.//
 //   - from before initialize_session or load_session is sent, to a droid that has said something,
 //     until it is answered. A droid
 //     that stream.ReadsSettingsLate is true of may read the file twice after that, and ends
@@ -32,16 +34,16 @@ type settingsFile struct {
 
 	mu     sync.Mutex
 	whole  []byte // what SetRuntime set, nil until then
-	bare   []byte // the same without the MCP servers
+	bare   []byte // the same without the MCP servers and models
 	isBare bool   // the file has bare
 	timer  *time.Timer
 	since  time.Time       // when droid was asked to open the session
 	tasks  map[string]bool // IDs of running Task calls: whether the subagent has begun
 }
 
-// set writes these settings; an editor's MCP servers are added by opening.
+// set writes these settings; an editor's MCP servers and models are added by opening.
 func (f *settingsFile) set(whole []byte, servers []stream.MCPServer) error {
-	bare, err := withoutServers(whole, servers)
+	bare, models, err := hideSecrets(whole, servers)
 	if err != nil {
 		return err
 	}
@@ -51,13 +53,13 @@ func (f *settingsFile) set(whole []byte, servers []stream.MCPServer) error {
 	if err := f.replace(bare); err != nil {
 		return err
 	}
-	if f.isBare = true; len(servers) > 0 {
+	if f.isBare = true; models || len(servers) > 0 {
 		f.whole = whole
 	}
 	return nil
 }
 
-// hidesServers reports whether there are servers that are not always in the file.
+// hidesServers reports whether there are servers or models that are not always in the file.
 func (f *settingsFile) hidesServers() bool {
 	if f == nil {
 		return false
@@ -67,32 +69,34 @@ func (f *settingsFile) hidesServers() bool {
 	return f.whole != nil
 }
 
-// withoutServers returns settings without these MCP servers.
-func withoutServers(settings []byte, servers []stream.MCPServer) ([]byte, error) {
+// hideSecrets returns settings without these MCP servers and without models, and whether there were models.
+func hideSecrets(settings []byte, servers []stream.MCPServer) (bare []byte, models bool, err error) {
 	var all, mcp, byName map[string]json.RawMessage
 	if err := json.Unmarshal(settings, &all); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := json.Unmarshal(all["mcp"], &mcp); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := json.Unmarshal(mcp["mcpServers"], &byName); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, s := range servers {
 		delete(byName, s.Name)
 	}
-	var err error
+	_, models = all["customModels"]
+	delete(all, "customModels")
 	if mcp["mcpServers"], err = json.Marshal(byName); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if all["mcp"], err = json.Marshal(mcp); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return json.Marshal(all)
+	bare, err = json.Marshal(all)
+	return bare, models, err
 }
 
-// put writes the file with or without the servers. The caller holds mu.
+// put writes the file with or without the servers and models. The caller holds mu.
 func (f *settingsFile) put(bare bool) error {
 	if f.whole == nil || f.isBare == bare {
 		return nil

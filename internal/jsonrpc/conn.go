@@ -27,6 +27,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/jsonrpc/flight"
 )
 
 // maxLine is the maximum length of a message, in bytes without the newline.
@@ -64,6 +66,8 @@ type Options struct {
 	Rejected func(e *Error)
 	// ReadToEnd makes Run read to the end of the input even if the peer no longer reads.
 	ReadToEnd bool
+	// Flight records the messages of both directions; nil for none.
+	Flight *flight.Connection
 	// MaxQueued is how many bytes may wait for the peer before the outbox is full; 0 means 2 MiB.
 	MaxQueued int
 }
@@ -76,6 +80,7 @@ func New(in io.Reader, out io.Writer, handler Handler, options Options, log *zap
 		turn: make(chan struct{}, 1), space: make(chan struct{}, 1), quiet: make(chan struct{}, 1),
 	}
 	c.in = NewPrefetchReader(in, func() { c.update((*state).setPeerGone) })
+	c.out.Record(options.Flight)
 	c.out.limit = cmp.Or(options.MaxQueued, maxBytes)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	go c.out.Run()
@@ -196,6 +201,7 @@ func (c *Conn) handleLine(line []byte, long *rejectedScanner) (more bool) {
 			more = c.enqueueAll(rejectLine(line, panicError("", p)))
 		}
 	}()
+	c.options.Flight.Add(flight.In, flight.Series{}, line)
 	return c.enqueueAll(parseLine(line, long))
 }
 

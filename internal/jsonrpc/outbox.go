@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"sync"
+
+	"droid-acp/internal/jsonrpc/flight"
 )
 
 // Limits of what is queued for a slow peer.
@@ -30,6 +32,8 @@ type Outbox struct {
 	now   nowWriter // w if it supports this, like child.Writer
 	batch int
 	limit int // limit in bytes, see maxBytes
+
+	flight *flight.Connection // nil without a recorder
 
 	mu           sync.Mutex
 	change       *sync.Cond // queue or closed has changed
@@ -64,6 +68,9 @@ func (o *Outbox) SetWriter(w io.Writer) {
 	o.now, _ = w.(nowWriter)
 }
 
+// Record makes the outbox add the lines that it writes to a flight recorder. It is called before Run.
+func (o *Outbox) Record(c *flight.Connection) { o.flight = c }
+
 // Put queues one complete line and takes ownership of it. It fails with the write error if the peer no longer reads, or with ErrClosed.
 func (o *Outbox) Put(data []byte) (*Line, error) {
 	line := &Line{data: data}
@@ -77,8 +84,10 @@ func (o *Outbox) Put(data []byte) (*Line, error) {
 func (o *Outbox) PutNow(data []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	whole := data
 	if o.now != nil && !o.busy && len(o.queue) == 0 && !o.closed && o.err == nil {
 		if data = data[o.now.WriteNow(data):]; len(data) == 0 {
+			o.flight.Add(flight.Out, flight.Series{}, whole)
 			return nil
 		}
 	}
@@ -192,6 +201,9 @@ func (o *Outbox) Run() {
 		if len(batch) == 0 {
 			return
 		}
+		for _, line := range batch {
+			o.record(line)
+		}
 		data := batch[0].data
 		if len(batch) > 1 || data == nil {
 			buf = buf[:0]
@@ -208,6 +220,16 @@ func (o *Outbox) Run() {
 		if cap(buf) > 2*maxBatch {
 			buf = nil // do not retain the memory of one long text
 		}
+	}
+}
+
+func (o *Outbox) record(l *Line) {
+	if l.data != nil {
+		o.flight.Add(flight.Out, flight.Series{}, l.data)
+		return
+	}
+	if s := (flight.Series{Kind: l.frame.Before, ID: l.frame.After}); !o.flight.More(flight.Out, s, l.size()) {
+		o.flight.Add(flight.Out, s, l.appendTo(nil))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/jsonrpc/flight"
 )
 
 // slowWriter lets one Write through for each token.
@@ -265,5 +267,28 @@ func TestPutNowOfAPeerThatIsGone(t *testing.T) {
 		w.room = 100
 		require.ErrorIs(t, o.PutNow([]byte("y\n")), io.ErrClosedPipe)
 		<-o.done
+	})
+}
+
+// What is written is recorded: each line, and the parts of one text together.
+func TestOutboxRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := flight.New(1 << 20)
+		o := NewOutbox(io.Discard, maxBatch)
+		o.Record(r.Connection("editor"))
+		frame := TextFrame{Before: `{"text":`, After: `}`}
+		go o.Run()
+		for _, text := range []string{"one", "two", "three"} {
+			o.Text(frame, text)
+			synctest.Wait()
+		}
+		_, err := o.Put([]byte(`{"id":1}` + "\n"))
+		require.NoError(t, err)
+		o.Close()
+		<-o.Done()
+		lines := r.Lines(func(*flight.Connection, string) bool { return true })
+		require.Len(t, lines, 2)
+		require.Contains(t, lines[0], " in 3 messages {text:‹3:")
+		require.Contains(t, lines[1], "editor > 9 B {id:1}")
 	})
 }

@@ -32,7 +32,8 @@ type PrefetchReader struct {
 }
 
 // NewPrefetchReader returns a reader of in. It does not read before Read or Prefetch is called. It calls ended at most once, when Prefetch
-// has noticed that the peer will write nothing more.
+// has noticed that the peer will write nothing more. Beyond maxPrefetch it notices that of a file alone, or of a reader with a method File
+// that returns the one it reads.
 func NewPrefetchReader(in io.Reader, ended func()) *PrefetchReader {
 	a := &PrefetchReader{in: in, ended: sync.OnceFunc(ended), began: time.Now()}
 	a.changed = sync.NewCond(&a.mu)
@@ -75,7 +76,12 @@ func (a *PrefetchReader) IdleTime() time.Duration {
 
 // Prefetch starts reading ahead in another goroutine, up to maxPrefetch, until Read is called.
 func (a *PrefetchReader) Prefetch() {
-	if f, ok := a.in.(*os.File); ok {
+	f, ok := a.in.(*os.File)
+	if wraps, is := a.in.(interface{ File() *os.File }); is { // nil if there is none
+		f = wraps.File()
+		ok = f != nil
+	}
+	if ok {
 		a.watch.Do(func() { subprocess.OnWriterGone(f, a.ended) })
 	}
 	a.mu.Lock()

@@ -3,6 +3,7 @@
 package jsonrpc
 
 import (
+	"io"
 	"os"
 	"testing"
 	"time"
@@ -11,11 +12,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// fileReader is a reader that says which file it reads.
+type fileReader struct {
+	io.Reader
+	file *os.File
+}
+
+func (r fileReader) File() *os.File { return r.file }
+
 // The end of a pipe or a socket is noticed, though more waits in it than is read ahead. The writer of a socket may go on
 // reading from it.
 func TestEndBeyondPrefetch(t *testing.T) {
-	for name, socket := range map[string]bool{"a pipe": false, "a socket": true} {
+	for name, tc := range map[string]struct{ socket, wrapped bool }{"a pipe": {}, "a socket": {socket: true}, "a pipe in a reader": {wrapped: true}} {
 		t.Run(name, func(t *testing.T) {
+			socket := tc.socket
 			var fds [2]int
 			var err error
 			if socket {
@@ -28,7 +38,11 @@ func TestEndBeyondPrefetch(t *testing.T) {
 			defer in.Close()
 			defer out.Close()
 			ended := make(chan struct{})
-			a := NewPrefetchReader(in, func() { close(ended) })
+			reader := io.Reader(in)
+			if tc.wrapped {
+				reader = fileReader{in, in}
+			}
+			a := NewPrefetchReader(reader, func() { close(ended) })
 			a.Prefetch()
 			_, err = out.Write(make([]byte, maxPrefetch+readBufferSize)) // at least a byte stays unread
 			require.NoError(t, err)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// whiteSpace is what JSON allows around a message.
+// whiteSpace lists the characters that JSON allows around a message.
 const whiteSpace = " \t\r\n"
 
 // parseLine converts a line into items: a message, or the responses to a line that is not a valid one. A blank line has none. For a line that

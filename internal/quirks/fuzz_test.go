@@ -78,7 +78,7 @@ func (g *game) got(does string, events []Event) []Event {
 	g.lines = append(g.lines, "> "+does[:min(len(does), 150)])
 	for _, ev := range events {
 		g.check.event(ev)
-		g.lines = append(g.lines, describe(ev))
+		g.lines = append(g.lines, Describe(ev))
 	}
 	return events
 }

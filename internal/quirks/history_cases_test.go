@@ -112,7 +112,7 @@ func TestHistoryCases(t *testing.T) {
 			require.NoError(t, checkHistory(events))
 			var got []string
 			for _, ev := range events {
-				got = append(got, describe(ev))
+				got = append(got, Describe(ev))
 			}
 			require.Equal(t, c.want, got)
 			h := newHistory(history)

@@ -28,7 +28,7 @@ func TestHistories(t *testing.T) {
 			require.NoError(t, checkHistory(events))
 			var b strings.Builder
 			for _, ev := range events {
-				fmt.Fprintln(&b, describe(ev))
+				fmt.Fprintln(&b, Describe(ev))
 			}
 			if *update {
 				require.NoError(t, c.SetGolden("history.golden", b.String()))

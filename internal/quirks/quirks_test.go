@@ -43,7 +43,7 @@ func (k *talk) got(events []Event) *talk {
 	for _, ev := range events {
 		k.check.event(ev)
 		k.events = append(k.events, ev)
-		k.lines = append(k.lines, describe(ev))
+		k.lines = append(k.lines, Describe(ev))
 	}
 	return k
 }
@@ -609,7 +609,7 @@ func TestQuirk39_ErrorWordOnce(t *testing.T) {
 		require.NoError(t, err)
 		events := History(messages(t, `[{"id":"a","role":"assistant","content":[{"type":"tool_use","id":"c","name":"Read"}]},
 			{"id":"t","role":"tool","content":[{"type":"tool_result","toolUseId":"c","isError":true,"content":`+string(content)+`}]}]`))
-		require.Equal(t, fmt.Sprintf("tool c failed %q", want), describe(events[1]))
+		require.Equal(t, fmt.Sprintf("tool c failed %q", want), Describe(events[1]))
 	}
 	started(t, v225).push(toolCall("c", abc), result("c", "Error: Error: in a log")).
 		says(`tool c started: Execute {"command":"abc"}`, `tool c ended "Error: Error: in a log"`)

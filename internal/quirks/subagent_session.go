@@ -17,14 +17,14 @@ type InSubagent struct {
 	Event Event
 }
 
-// SubagentAsks reports that a subagent that is shown as a session is about to ask for calls. The caller must read its file on and pass what it
-// says, maybe nothing, to Normalizer.HandleSubagentLines before it goes on: what the model has said before these calls stands there.
+// SubagentAsks reports that a subagent that is shown as a session is about to ask for calls. The caller must first read its file and pass
+// the new lines, if any, to Normalizer.HandleSubagentLines: they contain what the model said before these calls.
 type SubagentAsks struct{ ID string }
 
 func (InSubagent) isEvent()   {}
 func (SubagentAsks) isEvent() {}
 
-// ShowSubagents has the subagents of this droid be shown as sessions of their own: what their files say comes as InSubagent, and not as
+// ShowSubagents makes the subagents of this droid appear as sessions: the contents of their files become InSubagent events instead of
 // SubagentSteps. It must precede the first event.
 func (n *Normalizer) ShowSubagents() { n.showsSubagents = true }
 
@@ -77,8 +77,8 @@ func TaskSession(end ToolEnded) string {
 	return reportedSession(text)
 }
 
-// RestartSubagent forgets what the file of a running subagent has said: it is read again from its beginning, and shown anew. Calls of which
-// droid awaits whether they may run stay.
+// RestartSubagent discards what the file of a running subagent has said, since it is read and shown from its beginning again. Calls that
+// wait for a permission stay.
 func (n *Normalizer) RestartSubagent(id string) {
 	s := n.subagents[id]
 	if s == nil {

@@ -90,7 +90,7 @@ func TestSubagentHistory(t *testing.T) {
 	events := SubagentHistory(epoch, childOne, lines(injected, uses("t", `{"command":"a"}`), gives("t", "done"), uses("t", `{"command":"b"}`), outcome))
 	var got []string
 	for _, ev := range events {
-		got = append(got, describe(ev))
+		got = append(got, Describe(ev))
 	}
 	require.Len(t, got, 5, "%v", got)
 	require.Equal(t, SubagentEnded{ID: childOne, Name: unnamedSubagent, Reason: "cancelled"}, events[4])

@@ -50,7 +50,7 @@ func (m *message) dropText() {
 	m.sentText[kindOf(true)].drop()
 }
 
-// isText reports whether text, which is as long as block b, is what was sent of b.
+// isText reports whether text, which is as long as block b, equals the text that was sent of b.
 func (m *message) isText(b *block, text string) bool {
 	if b.sum != nil {
 		return maphash.String(b.sum.Seed(), text) == b.sum.Sum64()

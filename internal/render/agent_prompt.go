@@ -108,7 +108,7 @@ type RewoundFile struct {
 	Unsaved bool // the editor has unsaved text
 }
 
-// EditStatus is what happened to a file since droid's first edit to be undone.
+// EditStatus says what happened to a file since droid's first edit to be undone.
 type EditStatus int
 
 const (

@@ -39,7 +39,7 @@ type (
 	Notice string
 	// Message answers a slash command of this agent.
 	Message string
-	// Echo is what the user said elsewhere than in a prompt, shown as their message.
+	// Echo is text of the user's from elsewhere than a prompt, shown as their message.
 	Echo string
 	// Announcement belongs to no session: Title is for clients that support notices, Text is a message for the others.
 	Announcement struct{ Title, Text string }

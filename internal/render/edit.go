@@ -155,7 +155,7 @@ func (v *View) ExplainFailure(e FailedEdit, why string) []Output {
 	return v.take()
 }
 
-// fileChange is what a call does to one file. old and new are the texts of the whole file or, if unknown, of the changed lines.
+// fileChange is the effect of a call on one file. old and new are the texts of the whole file or, if unknown, of the changed lines.
 type fileChange struct {
 	path     string  // absolute
 	old, new *string // nil: no such file

@@ -2,7 +2,7 @@ package protocol
 
 import "encoding/json"
 
-// ActivityMethod is the method of a notification by which an agent tells the server that keeps it whether a session is working. Only a
+// ActivityMethod is the method of a notification by which an agent reports to the server that keeps it whether a session is working. Only a
 // server declares support for it, see ServerCapabilities.
 const ActivityMethod = "_droid-acp/activity"
 

@@ -23,6 +23,7 @@ type ClientCapabilities struct {
 	BooleanOptions  bool // options of type "boolean" among configOptions
 	TerminalLogin   bool // auth methods of type "terminal"
 	Activity        bool // ActivityMethod, declared only by servers
+	Gateways        bool // the auth methods by which a client sets a gateway to models, older than providers/set
 	// TerminalLoginMeta is the older form of TerminalLogin: "terminal-auth" in the _meta of a method.
 	TerminalLoginMeta bool
 	Raw               json.RawMessage // unparsed; nil if missing
@@ -45,6 +46,7 @@ func ParseCapabilities(raw, info json.RawMessage) ClientCapabilities {
 		Notices:           isObject(session["notices"]),
 		TerminalLogin:     string(Fields(caps["auth"])["terminal"]) == "true",
 		TerminalLoginMeta: string(Fields(caps["_meta"])["terminal-auth"]) == "true",
+		Gateways:          string(Fields(Fields(caps["auth"])["_meta"])["gateway"]) == "true",
 		Raw:               objectOrNil(raw),
 		Plans:             isObject(caps["plan"]),
 		BooleanOptions:    isObject(Fields(session["configOptions"])["boolean"]),

@@ -19,6 +19,8 @@ type AgentCapabilities struct {
 	PromptCapabilities  PromptCapabilities  `json:"promptCapabilities"`
 	MCPCapabilities     MCPCapabilities     `json:"mcpCapabilities"`
 	SessionCapabilities SessionCapabilities `json:"sessionCapabilities"`
+	Auth                AuthCapabilities    `json:"auth"`
+	Providers           struct{}            `json:"providers"` // providers/list, set and disable, unstable in ACP
 	Meta                AgentMeta           `json:"_meta"`
 }
 
@@ -33,8 +35,12 @@ type SessionCapabilities struct {
 	Resume struct{} `json:"resume"`
 	Close  struct{} `json:"close"`
 	Delete struct{} `json:"delete"`
-	Fork   struct{} `json:"fork"`  // unstable in ACP
-	Title  struct{} `json:"title"` // session/set_title, unstable in ACP
+	Fork   struct{} `json:"fork"`   // unstable in ACP
+	Title  struct{} `json:"title"`  // session/set_title, unstable in ACP
+	Status struct{} `json:"status"` // unstable in ACP
+
+	// session/archive and unarchive, archived in the params and rows of session/list; unstable in ACP
+	Archive struct{} `json:"archive"`
 
 	// session/options, and configOptions in the params of session/new, load, resume and fork; unstable in ACP
 	Options struct{} `json:"options"`

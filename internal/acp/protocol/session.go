@@ -83,6 +83,11 @@ type TitleResult struct {
 	Title Line `json:"title"`
 }
 
+// StatusResult is the result of session/status (unstable in ACP). Status is "open" or "saved".
+type StatusResult struct {
+	Status string `json:"status"`
+}
+
 // ListResult is the result of session/list (ACP v1).
 type ListResult struct {
 	Sessions   []ListedSession `json:"sessions"`
@@ -95,6 +100,7 @@ type ListedSession struct {
 	CWD       string `json:"cwd"`
 	Title     Line   `json:"title,omitzero"`
 	UpdatedAt string `json:"updatedAt"`
+	Archived  bool   `json:"archived"` // unstable in ACP
 	// AdditionalDirectories is set for sessions that are open in this agent.
 	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`
 }

@@ -56,7 +56,7 @@ func SubagentIn(session, state, stopReason string) SubagentUpdate {
 	return SubagentUpdate{SessionUpdate: "subagent_update", SessionID: session, State: &SubagentState{state, stopReason}}
 }
 
-// SessionMessage is session_message: what another session has told this one.
+// SessionMessage is session_message: a message from another session.
 type SessionMessage struct {
 	SessionUpdate   string    `json:"sessionUpdate"`
 	MessageID       string    `json:"messageId"`

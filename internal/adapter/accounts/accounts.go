@@ -18,15 +18,15 @@ import (
 type Accounts struct {
 	tell func(protocol.AuthStatus)
 
-	mu     sync.Mutex
-	last   *attempt      // nil for none
-	seen   int           // how many logins there were
-	droids map[Droid]int // how many there had been when it was started; noLogin: it has none
-	status string        // the kind last sent to the client
+	mu      sync.Mutex
+	last    *attempt            // nil for none
+	seen    int                 // how many logins there were
+	revoked int                 // droids that were started after fewer logins are revoked; 0 for none
+	droids  map[Droid]int       // how many there had been when it was started; noLogin: it has none
+	status  protocol.AuthStatus // last sent to the client
 }
 
-// New returns the accounts of an agent that has seen no login. tell reports to the editor as whom
-// droid works, and returns at once.
+// New returns the accounts of an agent that has seen no login. tell reports the account that droid uses to the editor; it must not block.
 func New(tell func(protocol.AuthStatus)) *Accounts {
 	return &Accounts{tell: tell, droids: make(map[Droid]int)}
 }
@@ -67,9 +67,8 @@ func (a *Accounts) begin(ctx context.Context) (at *attempt, before <-chan struct
 	return a.last, before, nil
 }
 
-// Login has a droid, which start starts, log in by the method, as the call asks for, and
-// returns droid's result when that droid is gone. Droids from before a login are old then, see
-// Age. The error is an *UnderWayError or one of login.Do's.
+// Login starts a droid with start, lets it log in by the method that the call asks for, and returns its result when that droid is gone.
+// Droids from before a login are old then, see Age. The error is an *UnderWayError or one of login.Do's.
 func (a *Accounts) Login(c *wire.Call, start login.Start, method string, e Editor) (json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(c.Context)
 	at, before, err := a.begin(ctx)

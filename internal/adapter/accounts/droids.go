@@ -35,13 +35,40 @@ func (a *Accounts) Started(d Droid, logins int) {
 	a.droids[d] = logins
 }
 
-// Age reports whether a droid is from before the last login, and whether it is known to have
-// no login.
+// Age reports whether a droid is from before the last login, and whether it must not get another
+// prompt: it is known to have no login, or Revoked.
 func (a *Accounts) Age(d Droid) (old, lacks bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	seen, known := a.droids[d]
-	return known && seen < a.seen, known && seen == noLogin
+	return known && seen < a.seen, known && (seen == noLogin || a.isRevoked(seen))
+}
+
+// Revoke revokes the droids that were started until now, since they have keys that they must not use
+// any more, or lack some.
+func (a *Accounts) Revoke() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.seen++
+	a.revoked = a.seen
+}
+
+// Revoked reports whether a droid is revoked.
+func (a *Accounts) Revoked(d Droid) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	seen, known := a.droids[d]
+	return known && a.isRevoked(seen)
+}
+
+// isRevoked reports whether a droid is revoked that was started after so many logins. The caller holds mu.
+func (a *Accounts) isRevoked(seen int) bool { return a.revoked > 0 && seen < a.revoked }
+
+// Status is as whom droid works, as far as it was seen; the zero value before that.
+func (a *Accounts) Status() protocol.AuthStatus {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.status
 }
 
 // loggedIn takes up a login that droid says it has done.
@@ -70,16 +97,16 @@ func (a *Accounts) TurnEnded(d Droid, ev quirks.TurnEnded, needed bool) {
 			a.droids[d] = noLogin
 		}
 		a.tellNews(protocol.AuthStatus{Kind: none, Label: "Not logged in"})
-	case ev.Outcome == quirks.Completed && needed && a.status == none:
+	case ev.Outcome == quirks.Completed && needed && a.status.Kind == none:
 		// The user has logged in elsewhere.
 		a.tellNews(protocol.AuthStatus{Kind: "external", Label: "droid's own login"})
 	}
 }
 
-// tellNews tells the editor as whom droid works, where that has changed. The caller holds mu.
+// tellNews reports the account that droid uses to the editor, if it has changed. The caller holds mu.
 func (a *Accounts) tellNews(status protocol.AuthStatus) {
-	if a.status != status.Kind {
-		a.status = status.Kind
+	if a.status.Kind != status.Kind {
+		a.status = status
 		a.tell(status)
 	}
 }

@@ -50,8 +50,8 @@ func (s *shown) link(address string) {
 	}
 }
 
-// asksToOpen has the client ask its user to open the page, and takes that back at the end. A user who only closes the question
-// may be in the browser already, so that is no refusal.
+// asksToOpen makes the client ask its user to open the page, and withdraws the question at the end. A user who only closes the question may
+// already be in the browser, so that is no refusal.
 func (s *shown) asksToOpen(address string) {
 	ctx, id := s.shows, uuid.NewString()
 	result, err := wire.Request[protocol.ElicitationResult](ctx, s.Conn, "elicitation/create", protocol.LoginElicitation{
@@ -79,7 +79,7 @@ func (s *shown) inWords(address string) {
 // log writes to stderr, which some editors show.
 func (s *shown) log(text string) { s.Log.Warn(text) }
 
-// tell passes on a notification, and says in words what a client would drop.
+// tell sends a notification, and as text what a client would drop.
 func (s *shown) tell(method string, params json.RawMessage) {
 	if strings.HasPrefix(method, "$/") {
 		return // about droid's own requests

@@ -4,10 +4,11 @@ import (
 	"fmt"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/droid/gateway"
 	"droid-acp/internal/droid/login"
 )
 
-// Ways to log in, beside droid's own in package login.
+// Ways to log in, besides droid's own in package login.
 const (
 	// loginEarlier is the name of the only method of earlier versions. Clients may
 	// have stored it.
@@ -15,6 +16,22 @@ const (
 	// loginTerminal is this program's login command, which the client runs in a terminal.
 	loginTerminal = "droid-acp-login"
 )
+
+// gateways are the methods by which a client sets a gateway to models, with the API that it then has.
+var gateways = []struct{ id, apiType, name string }{
+	{"gateway", gateway.OpenAI, "Use a gateway with an API as OpenAI's"},
+	{"gateway-anthropic", gateway.Anthropic, "Use a gateway with an API as Anthropic's"},
+}
+
+// GatewayType returns the API of the gateway that a method sets, "" for other methods.
+func GatewayType(method string) string {
+	for _, g := range gateways {
+		if g.id == method {
+			return g.apiType
+		}
+	}
+	return ""
+}
 
 // Command is this program's login command, for clients that run it in a terminal. Without a
 // Path there is none.
@@ -45,6 +62,12 @@ func Ways(client protocol.ClientCapabilities, command Command) []protocol.AuthMe
 		methods = append(methods, protocol.AuthMethod{Type: "terminal", ID: loginTerminal, Name: "Log in to Factory in a terminal",
 			Description: "Runs this agent's login command, which shows the address to open and the code to confirm.",
 			Args:        []string{"login"}})
+	}
+	for _, g := range gateways {
+		if client.Gateways {
+			methods = append(methods, protocol.AuthMethod{ID: g.id, Name: g.name, Description: "The editor gives the address and the headers; no login to Factory is needed.",
+				Meta: map[string]any{"gateway": map[string]any{"protocol": g.apiType}}})
+		}
 	}
 	return methods
 }

@@ -217,7 +217,7 @@ func Crash(err error, gaveUp bool) *jsonrpc.Error {
 	return Internal("droid_crashed", Died{Exit: err}.Error()+" "+next)
 }
 
-// NotLooked explains why droid was not asked: nobody could look what the project brings to run.
+// NotLooked returns the error of a prompt that droid did not get because the project could not be checked.
 func NotLooked(dir string, err error) *jsonrpc.Error {
 	return Internal("disk_silent", fmt.Sprintf("It could not be seen what the project in %s brings to run (%v), so droid was not asked. Try again when its files can be read.", dir, err))
 }
@@ -243,8 +243,7 @@ func KeepsCrashing(last error) *jsonrpc.Error {
 	return Internal("droid_keeps_crashing", fmt.Sprintf("droid died %d times in a row in this session and is not started again. The last time: %s ", turns.MaxCrashes, crashText(last, "droid is gone."))+crashRemedy())
 }
 
-// crashText says how droid ended, with the last lines of its stderr. It returns
-// unknown if err does not tell.
+// crashText describes how droid ended, with the last lines of its stderr, or returns unknown if err does not have that.
 func crashText(err error, unknown string) string {
 	var exit *droid.ExitError
 	if errors.As(err, &exit) {

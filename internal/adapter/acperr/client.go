@@ -9,12 +9,10 @@ import (
 	"droid-acp/internal/render"
 )
 
-// For is an error as this client shows it. Within this program the message has all that is said, in
-// one line, and the details have it as it stands. A client gets one sentence in the message, as ACP
-// wants it, and in the details what follows; one that shows a part alone gets all in that part. Of a request that the
-// provider rejected the sentence is the cause. Zed shows
-// the details of a prompt's error where nothing stands beside them, and of others all data as JSON: it gets no
-// kind. prompt is whether the error ends a prompt.
+// For returns an error in the form that suits this client. Within this program the message has the whole text in one line, and the details
+// have it with its line breaks. A client gets one sentence in the message, as ACP wants it, and the rest in the details; one that shows
+// only a part gets all of it in that part. If the provider rejected a request, the sentence is the cause. Zed shows the details of a
+// prompt's error if it has no other data, and of other errors all data as JSON: it gets no kind. prompt says that the error ends a prompt.
 func For(client protocol.ClientCapabilities, prompt bool, err *jsonrpc.Error) *jsonrpc.Error {
 	data, _ := err.Data.(map[string]string)
 	text := data["details"]

@@ -81,8 +81,8 @@ var ofLength = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\bcontext|too long|input length|too many (input )?tokens|token count|maximum number of tokens|reduce the length`)
 })
 
-// tooLarge reports whether a message says that the model's server refused the size of the request: HTTP status
-// 413, which 0.225 has behind words of its own.
+// tooLarge reports whether a message says that the model's server refused the size of the request: HTTP status 413, which 0.225 puts behind
+// a text of droid's.
 func tooLarge(message string) bool {
 	status, _, _ := strings.Cut(strings.TrimPrefix(message, "BYOK Error: "), " ")
 	return status == "413"

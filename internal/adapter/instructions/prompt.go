@@ -20,8 +20,8 @@ func (i Instructions) Equal(other Instructions) bool {
 	return i.Text == other.Text && slices.Equal(i.Roots, other.Roots)
 }
 
-// Added is what a process is to add to the system prompt. stored is what droid adds by
-// itself for the session that it opens: the same words are not said twice.
+// Added returns a process's addition to the system prompt. stored is the addition that droid makes by itself for the session that it
+// opens: the same text is not added twice.
 func (i Instructions) Added(stored string) string {
 	parts := make([]string, 0, 2)
 	if i.Text != "" && i.Text != strings.TrimSpace(stored) {

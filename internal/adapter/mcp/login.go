@@ -117,10 +117,8 @@ type Dialog interface{ Withdraw() bool }
 // of this id, which is withdrawn once at most.
 func (s *Servers) Shown(l *Login, dialog string, asked Dialog) { l.dialog, l.asked = dialog, asked }
 
-// LoginAnswered takes what the user said in the dialog of a login: an action of
-// ACP's elicitation, or that the editor failed to show it. It returns what the
-// user is to be told, "" for nothing, and whether droid must be told that nobody
-// will log in.
+// LoginAnswered handles the user's answer to the dialog of a login: an action of ACP's elicitation, or an error if the editor did not show
+// it. It returns the text for the user, "" for none, and whether droid must stop waiting for the login.
 func (s *Servers) LoginAnswered(l *Login, action string, failed bool) (text string, cancel bool) {
 	switch {
 	case s.logins[l.Server] != l:
@@ -143,8 +141,8 @@ func (s *Servers) DialogOf(server string) string {
 	return ""
 }
 
-// LoginEnded takes the end of a login, and takes its dialog back. It returns what
-// the user is to be told, "" for nothing: a login that the user declined is no news.
+// LoginEnded handles the end of a login, and withdraws its dialog. It returns the text for the user, "" for none: a login that the user
+// declined is no news.
 func (s *Servers) LoginEnded(ev stream.MCPAuthCompleted) (text string) {
 	l := s.logins[ev.ServerName]
 	s.endLogin(ev.ServerName)

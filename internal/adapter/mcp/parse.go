@@ -24,11 +24,9 @@ type given struct {
 	Headers json.RawMessage `json:"headers"`
 }
 
-// Parse reads mcpServers, a param of the ACP methods that open a session, and
-// gives the servers names that are unique and that model providers allow in the
-// names of tools. A server of a type that droid does not have is left out, since
-// the session can open without it: notices tell the user what was left out or
-// renamed. The error says which server is malformed, in words for the editor.
+// Parse parses mcpServers, a param of the ACP methods that open a session, and gives the servers names that are unique and that model
+// providers allow in the names of tools. A server of a type that droid does not have is left out, since the session can open without it:
+// the notices name what was left out or renamed. The error says which server is malformed, in words for the editor.
 func Parse(raw json.RawMessage) (servers []stream.MCPServer, notices []string, err error) {
 	switch string(bytes.Join(bytes.Fields(raw), nil)) {
 	case "", "{}": // so clients write an empty list whose language has one sign for both

@@ -1,8 +1,6 @@
-// Package mcp is what a session knows of its MCP servers: which the editor gave,
-// which of them still start, who logs in to one, and what the user was told of
-// them. It decides and says what is to be done; the session does it. The package
-// is pure: it starts no goroutine, reads no clock and does no I/O. Times are
-// handed in.
+// Package mcp holds what a session knows of its MCP servers: which the editor gave, which of them still start, who logs in to one, and what
+// the user has been notified of. It decides what is to be done; the session does it. The package is pure: it starts no goroutine, reads no
+// clock and does no I/O. Times are arguments.
 package mcp
 
 import (
@@ -16,7 +14,7 @@ import (
 
 // Abilities say what a droid process can do with the editor's MCP servers.
 type Abilities struct {
-	Takes   bool // it has them from a settings file of its own, see droid.Client.SetRuntime
+	Takes   bool // it gets them by its settings file, see droid.Client.SetRuntime
 	Version stream.Version
 }
 
@@ -88,12 +86,9 @@ func (s *Servers) Unreported() []stream.MCPServer {
 	return s.list
 }
 
-// Opened says that the process has opened the session. It returns what the user
-// is to be told of the servers, and those whose tools droid must be asked for.
-// droid reports by itself on servers from its settings file. It may ignore those
-// that are passed with the session (quirk 24), and does not report on them, even
-// when they do not start (0.215 to 0.225).
-// problems are those of Unreported.
+// Opened records that the process has opened the session. It returns the texts for the user about the servers, and the servers whose tools
+// droid must be asked for. droid reports by itself on servers from its settings file. It may ignore those that are passed with the session
+// (quirk 24), and does not report on them, even if they do not start (0.215 to 0.225). problems are those of Unreported.
 func (s *Servers) Opened(problems Problems) (texts, watch []string) {
 	switch {
 	case s.process.Takes && !s.process.Version.Has(stream.StartsServersOfSettings):
@@ -114,14 +109,13 @@ func (s *Servers) Opened(problems Problems) (texts, watch []string) {
 	return texts, watch
 }
 
-// Silent returns what the user is to be told of servers whose tools droid still
-// does not list.
+// Silent returns the texts for the user about servers whose tools droid still does not list.
 func (s *Servers) Silent(names []string) (texts []string) {
 	return s.once("These MCP servers have offered no tools so far: " + strings.Join(names, ", ") + ". droid does not say why; check that they start and answer.")
 }
 
-// Unexplained returns the servers whose failure is explained where their programs cannot be started. One that the editor did not
-// pass has a name alone.
+// Unexplained returns the servers whose failure is explained if their programs cannot be started. One that the editor did not pass has only
+// a name.
 func (s *Servers) Unexplained(ev stream.MCPStatusChanged) (servers []stream.MCPServer) {
 	for _, server := range ev.Servers {
 		own := slices.Index(s.Names(), server.Name)
@@ -136,9 +130,8 @@ func (s *Servers) Unexplained(ev stream.MCPStatusChanged) (servers []stream.MCPS
 	return servers
 }
 
-// Status takes what droid says of its servers. It returns what the user is to be
-// told: each failure once for each reason, and which servers have connected after
-// the user was told that they are late. problems are those of Unexplained.
+// Status handles droid's report on its servers. It returns the texts for the user: each failure once for each reason, and which servers
+// have connected after they were reported late. problems are those of Unexplained.
 func (s *Servers) Status(ev stream.MCPStatusChanged, problems Problems) (texts []string) {
 	if s.start != nil {
 		for _, name := range s.start.hear(ev) {
@@ -152,11 +145,10 @@ func (s *Servers) Status(ev stream.MCPStatusChanged, problems Problems) (texts [
 	return texts
 }
 
-// needsLogin is what droid gives as the reason when a server wants a login; that
-// requiresAuth comes a moment later (0.225).
+// needsLogin is droid's reason when a server wants a login; requiresAuth follows a moment later (0.225).
 const needsLogin = "Authentication required"
 
-// trouble is what the user must know of a server, "" for nothing.
+// trouble returns the text for the user about a server, "" for none.
 func (s *Servers) trouble(server stream.MCPServerStatus, problems Problems) string {
 	name := "The MCP server " + server.Name
 	switch {
@@ -165,7 +157,7 @@ func (s *Servers) trouble(server stream.MCPServerStatus, problems Problems) stri
 	case server.Status != "failed":
 		return ""
 	case s.logins[server.Name] != nil:
-		return "" // the user was told, with the address of the login
+		return "" // the user has the address of the login
 	case server.RequiresAuth && !server.HasTokens, server.Error == needsLogin:
 		return loginHint(server.Name)
 	}
@@ -190,7 +182,7 @@ func failure(server stream.MCPServerStatus) string {
 	return "failed: " + why
 }
 
-// Named are the servers of which droid tells, which have a name alone.
+// Named returns the servers that droid reports, which have only names.
 func Named(told []stream.MCPServerStatus) (servers []stream.MCPServer) {
 	for _, server := range told {
 		servers = append(servers, stream.MCPServer{Name: server.Name})
@@ -211,7 +203,7 @@ func State(server stream.MCPServerStatus, problems Problems) string {
 	return server.Status
 }
 
-// ignored is what the user is told of servers that droid does not start.
+// ignored returns the text for the user about servers that droid does not start.
 func (s *Servers) ignored(names []string) (texts []string) {
 	if len(names) == 0 {
 		return nil
@@ -219,8 +211,7 @@ func (s *Servers) ignored(names []string) (texts []string) {
 	return s.once("This version of droid ignores MCP servers that an editor passes: " + strings.Join(names, ", ") + ". Update droid, or add them with `droid mcp add`.")
 }
 
-// once returns a text that was not told before. droid repeats much of what it
-// says of servers.
+// once returns a text unless it was returned before. droid repeats much of its reports on servers.
 func (s *Servers) once(text string) (texts []string) {
 	if _, told := s.told[text]; told || text == "" {
 		return nil

@@ -20,9 +20,9 @@ const (
 type start struct {
 	names  []string        // that have neither connected nor failed
 	known  map[string]bool // those that droid has named
-	heard  bool            // droid has told which servers it has since it opened the session
+	heard  bool            // droid has reported its servers since it opened the session
 	until  time.Time       // when the servers are late
-	late   bool            // the user was told that they are late
+	late   bool            // they were reported late
 	tellAt time.Time       // when the prompt that waits says so; zero when none waits or it has
 }
 
@@ -30,8 +30,7 @@ func newStart(now time.Time, names []string) *start {
 	return &start{names: names, known: map[string]bool{}, until: now.Add(startTime)}
 }
 
-// hear takes what droid said of its servers. It returns those that are there after
-// the user was told that they are late.
+// hear handles droid's report on its servers. It returns those that have connected after they were reported late.
 func (w *start) hear(ev stream.MCPStatusChanged) (arrived []string) {
 	w.heard = w.heard || ev.Opened
 	for _, server := range ev.Servers {
@@ -74,8 +73,8 @@ func (s *Servers) Await(now time.Time) {
 	}
 }
 
-// Tick returns what the user is to be told now. working is whether the session still works on
-// a prompt, so that it makes sense to say what it waits for.
+// Tick returns the text for the user at this time. working says that the session still works on a prompt, so that it makes sense to say
+// what it waits for.
 func (s *Servers) Tick(now time.Time, working bool) (texts []string) {
 	w := s.start
 	if at, ok := s.Due(); !ok || now.Before(at) {

@@ -53,7 +53,7 @@ func specModelPatch(_ *State, _ stream.Version, model *stream.Model, value strin
 		return stream.SettingsPatch{NoSpecModeModel: true}
 	}
 	patch := stream.SettingsPatch{SpecModeModelID: &value}
-	// Without an effort of its own droid takes "high", whatever the model supports.
+	// If no effort is set, droid takes "high", whatever the model supports.
 	if model != nil && model.DefaultReasoningEffort != "" {
 		patch.SpecModeReasoningEffort = &model.DefaultReasoningEffort
 	}
@@ -73,9 +73,8 @@ func UnknownValue(id, value string, values []protocol.OptionValue) error {
 	return fmt.Errorf("%q is no value of %s; the values are %s", value, id, strings.Join(names, ", "))
 }
 
-// Ignored tells a user that droid took the request to set an option but reports another
-// value, or none: it takes some values without obeying them (quirk 14). It returns ""
-// when droid reports the value.
+// Ignored returns the text for the user if droid accepted the request to set an option but reports another value, or none: it accepts some
+// values without obeying them (quirk 14). It returns "" if droid reports the value.
 func (o *State) Ignored(id, value string) string {
 	s := Find(id)
 	switch got := s.value(o); {

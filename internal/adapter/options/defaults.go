@@ -63,10 +63,9 @@ func IgnoredDefault(what, value, got string) string {
 	return fmt.Sprintf("The default %s %q was not taken by droid; it is %q.", what, value, got)
 }
 
-// Untaken returns what the user is to be told of the defaults that droid did not take:
-// it ignores values silently (quirk 14). modeAgain says that droid may not have
-// understood the request for the mode. Then a mode that it did not take is returned as
-// again, to be asked for once more, and not told.
+// Untaken returns the texts for the user about defaults that droid did not take: it ignores values silently (quirk 14). modeAgain says that
+// droid may not have understood the request for the mode. Then a mode that it did not take is returned as again, to be requested once more,
+// without a text.
 func (o *State) Untaken(want Defaults, modeAgain bool) (notices []string, again stream.Mode) {
 	if mode := o.Mode(); want.Mode != "" && mode != want.Mode {
 		if modeAgain {

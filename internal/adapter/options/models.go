@@ -2,9 +2,8 @@ package options
 
 import "droid-acp/internal/acp/protocol"
 
-// SessionModels are the models for session/new, load, resume and fork, as clients read
-// them that know no config options. They are the values of the option Model, and so in
-// step with it. They are nil when droid does not tell its model.
+// SessionModels returns the models for session/new, load, resume and fork, for clients that know no config options. They are the values of
+// the option Model. They are nil if droid does not report its model.
 func (o *State) SessionModels() *protocol.SessionModels {
 	option := o.Option(Model)
 	if option == nil {

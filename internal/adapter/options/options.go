@@ -1,6 +1,5 @@
-// Package options knows the config options of a session: which there are, with which
-// values, what droid must be asked to set one, and whether it did. It is pure: the session
-// asks droid and tells the editor.
+// Package options implements the config options of a session: which there are, with which values, what droid must be asked to set one, and
+// whether it did. It is pure: the session asks droid and informs the editor.
 package options
 
 import (
@@ -74,13 +73,13 @@ func (o *State) Reported(settings stream.Settings) {
 	}
 }
 
-// Before is what a session had before droid loads it again.
+// Before is the state of a session before droid loads it again.
 type Before struct {
 	settings stream.Settings
 	mode     stream.Mode // that it is to have, "" for none: not what droid had, where that asked less
 }
 
-// Before is what the session is to have after the next load.
+// Before returns the state that the session must have after the next load.
 func (o *State) Before() Before {
 	if o.owed != "" {
 		return Before{o.settings, o.owed}
@@ -135,10 +134,10 @@ func (o *State) SetFollowUp(value string) bool {
 // Steers reports whether a prompt goes to droid while another one runs.
 func (o *State) Steers() bool { return o.followUp == Steer }
 
-// Mode is the session's mode, "" while droid does not tell it.
+// Mode returns the session's mode, "" while droid does not report it.
 func (o *State) Mode() stream.Mode { return o.settings.Mode() }
 
-// Updates tell the mode, if droid reports it, and the options.
+// Updates returns updates with the mode, if droid reports it, and the options.
 func (o *State) Updates() (updates []protocol.Update) {
 	if mode := o.Mode(); mode != "" {
 		updates = append(updates, protocol.CurrentModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: string(mode)})
@@ -146,12 +145,12 @@ func (o *State) Updates() (updates []protocol.Update) {
 	return append(updates, o.ListUpdate())
 }
 
-// ListUpdate tells the options.
+// ListUpdate returns the update with the options.
 func (o *State) ListUpdate() protocol.ConfigOptionUpdate {
 	return protocol.ConfigOptionUpdate{SessionUpdate: "config_option_update", ConfigOptions: o.offered()}
 }
 
-// Modes are the modes for session/new, nil when droid does not tell its mode.
+// Modes returns the modes for session/new, nil if droid does not report its mode.
 func (o *State) Modes() *protocol.SessionModes {
 	current := o.Mode()
 	if current == "" {
@@ -167,8 +166,8 @@ func (o *State) Modes() *protocol.SessionModes {
 // notOffered describes a current value that droid does not offer.
 const notOffered = "droid does not offer this value"
 
-// offered are the options that the editor is told. Where there is little room, those that slash commands
-// set as well stay away until somebody has changed them.
+// offered returns the options for the editor. If it shows few, those that slash commands can set too are left out until they have been
+// changed.
 func (o *State) offered() []protocol.ConfigOption {
 	offered := []protocol.ConfigOption{} // a list, also where it is empty
 	for _, option := range o.list() {
@@ -258,8 +257,8 @@ func (o *State) Describe(id, command string) string {
 	return b.String()
 }
 
-// BlindModel is the name of the model in use if it cannot see images, and ""
-// otherwise. droid would tell the model, but not the user, that an image is missing.
+// BlindModel returns the name of the model in use if it cannot see images, and "" otherwise. droid would inform the model, but not the
+// user, that an image is missing.
 func (o *State) BlindModel() string {
 	switch m := o.model(o.inUse()); {
 	case m == nil || !m.NoImageSupport:
@@ -271,8 +270,7 @@ func (o *State) BlindModel() string {
 	}
 }
 
-// ModelInUse is the id of the model that answers in the mode of now, "" where droid has
-// not told one.
+// ModelInUse returns the id of the model for the current mode, "" if droid has not reported one.
 func (o *State) ModelInUse() string { return OrEmpty(o.inUse()) }
 
 func (o *State) inUse() *string {

@@ -2,9 +2,8 @@ package options
 
 import "droid-acp/internal/droid/stream"
 
-// ToRestore returns the changes that give a loaded session the settings that
-// it had before and are Restored, in a droid of version v. The mode is a change of its own, so that nothing
-// else has droid refuse it.
+// ToRestore returns the changes that give a loaded session its former settings that are Restored, in a droid of version v. The mode is a
+// separate change, so that droid does not refuse it because of another.
 func (o *State) ToRestore(v stream.Version, before Before) (patches []stream.SettingsPatch) {
 	if before.settings.Raw == nil {
 		return nil // the session was never open here

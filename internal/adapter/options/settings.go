@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// Keeper is who gives a session the value of a setting when another process loads it, or a copy of it.
+// Keeper says who gives a session the value of a setting when another process loads it, or a copy of it.
 type Keeper int
 
 // The keepers of settings.
@@ -24,8 +24,8 @@ const (
 )
 
 // Setting is a setting of a session: a new one is a row of settings, and a field of stream.Settings and stream.SettingsPatch if it is
-// droid's. From the row follow the config option, the slash command, its turn beside prompts, what a restart gives back, and
-// _droid/state. TestSettings in internal/adapter fails for a row that lacks something, or is not kept.
+// droid's. The row determines the config option, the slash command, its place among prompts, what a restart restores, and _droid/state.
+// TestSettings in internal/adapter/session fails for an incomplete row, or for a value that is not kept.
 type Setting struct {
 	ID     string
 	Called string // in errors

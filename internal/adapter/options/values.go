@@ -6,7 +6,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 )
 
-// modeValues are the modes that can be chosen, none while droid does not tell the mode.
+// modeValues returns the modes to choose from, none while droid does not report its mode.
 func (o *State) modeValues() (values []protocol.OptionValue) {
 	if o.Mode() == "" {
 		return nil
@@ -17,7 +17,7 @@ func (o *State) modeValues() (values []protocol.OptionValue) {
 	return values
 }
 
-// specValues are the models of spec mode, which droid has since 0.99, and the efforts where that has a model of its own.
+// specValues returns the models of spec mode, which droid has since 0.99, and the efforts if spec mode has its own model.
 func (o *State) specValues() (models, efforts []protocol.OptionValue) {
 	if o.settings.AutonomyMode == nil || len(o.models) == 0 {
 		return nil, nil

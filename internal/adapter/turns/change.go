@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Change is something that the user wants done between prompts: a change of settings, a
-// load, a copy, a look at the whole conversation. It stands in line with them, see awaits.
+// Change is something that the user wants done between prompts: a change of settings, a load, a copy, a look at the whole conversation. It
+// waits in the queue with them, see awaits.
 type Change struct {
 	of    Scope
 	place uint64
@@ -54,8 +54,8 @@ func (m *Machine) Failing(id ID) *Change {
 	return c
 }
 
-// LoseChanges ends all changes but those of commands that wait, as nobody knows any more how far they are, and with why
-// the prompts that waited for them. The command that runs ends by itself.
+// LoseChanges ends all changes but those of waiting commands, since their progress is unknown, and with the error why the prompts that
+// waited for them. The running command ends by itself.
 func (m *Machine) LoseChanges(why error) []Action {
 	if p := m.running(); p != nil {
 		m.Failing(p.id)

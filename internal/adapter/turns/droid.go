@@ -4,8 +4,8 @@ package turns
 // turn that droid completes starts the count again.
 const MaxCrashes = 3
 
-// Shown says that something of droid's was shown while the running prompt runs. Before droid has begun with that, it is of a turn
-// of its own.
+// Shown reports that output of droid was shown while the running prompt runs. Before droid has begun with that prompt, the output belongs
+// to a turn of droid's own.
 func (m *Machine) Shown() []Action {
 	if p := m.running(); p != nil {
 		p.spoke, p.called = true, p.called || !p.begun.IsZero()
@@ -47,11 +47,11 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 	return End{Empty: !p.spoke && p == m.running()}
 }
 
-// ProcessExited says that droid died, and why. What it said last may still end prompts, as
-// far as they were cancelled; OutputRead follows. A droid that dies while a cancelled
-// prompt runs was most likely killed because it did not stop. A prompt that was sent to it and that it had not
-// taken goes to the next one, once: what is asked in the ms in which droid dies is not heard. One that was not sent goes to the next one
-// as often as one is started. took is the request id of the last one that it took, of which Taken may not have been told yet.
+// ProcessExited reports that droid died, and why. Its last output may still end prompts, if they were cancelled; OutputRead follows. A
+// droid that dies while a cancelled prompt runs was most likely killed because it did not stop. A prompt that was sent and not accepted
+// goes to the next droid, once: droid does not read what is sent in the milliseconds in which it dies. One that was not sent goes to the
+// next droid as often as one is started. took is the request id of the last one that it accepted, for which Taken may not have been called
+// yet.
 func (m *Machine) ProcessExited(took string, why error) {
 	m.dead = true
 	p := m.running()

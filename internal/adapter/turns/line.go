@@ -2,10 +2,9 @@ package turns
 
 import "slices"
 
-// What is asked of a session stands in one line, in the order in which it was asked: prompts, and changes between them. What was
-// asked first holds first.
+// All requests to a session are in one queue, in their order: prompts, and changes between them. They take effect in that order.
 
-// Scope is what is asked, as far as that decides what it waits for: a change, by what it is about, or a prompt.
+// Scope is the part of a request that determines what it waits for: the subject of a change, or a prompt.
 type Scope int
 
 const (
@@ -20,7 +19,7 @@ const (
 	Stricter
 
 	turn    // a prompt that begins a turn
-	message // a message that is left of a prompt whose turn is over; the prompts that a change waits for stand behind it
+	message // a message left over from a prompt whose turn has ended; prompts that a change waits for are behind it
 	joining // a prompt or a message that goes to droid while it works on another one
 )
 
@@ -28,7 +27,7 @@ const (
 type progress int
 
 const (
-	unawaited progress = iota // a prompt that waits while droid works or a program runs, or that droid has beside the one that runs
+	unawaited progress = iota // a prompt that waits while droid works or a program runs, or that droid has in addition to the running one
 	inLine                    // a prompt that waits, and none runs but for a command
 	prepared                  // a prompt whose turn has come, and droid was not asked: trust, MCP servers, links
 	onItsWay                  // droid was asked
@@ -62,8 +61,8 @@ func (m *Machine) nextPlace() uint64 {
 	return m.places
 }
 
-// waits reports whether what is asked waits for something that was asked before it. A prompt waits for each one that is let go
-// before it, whenever that was asked: what droid threw away goes before what stands in line.
+// waits reports whether a request waits for an earlier one. A prompt waits for each one that is released before it, whenever that was sent:
+// a prompt that droid dropped goes first.
 func (m *Machine) waits(of Scope, place uint64) bool {
 	row := awaits[of]
 	return row[calling] && m.RPC.Holder() != nil ||

@@ -22,7 +22,7 @@ func (l *Lock) Release(t *Taker) {
 	l.takers = slices.DeleteFunc(l.takers, func(other *Taker) bool { return other == t })
 }
 
-// Holder is who holds the lock, nil for nobody.
+// Holder returns the holder of the lock, nil if it is free.
 func (l *Lock) Holder() *Taker {
 	if len(l.takers) == 0 {
 		return nil

@@ -18,10 +18,9 @@ const (
 	Behind
 )
 
-// Join takes a further message of the user's to the prompt that runs, under an id of its
-// own: it goes to droid as a prompt does, and that prompt ends when droid has ended its
-// own turn and those of all such messages. The action Merged ends the message. host is
-// the prompt; ok is false when no prompt for the model runs that nobody cancelled.
+// Join adds a message of the user's to the running prompt, under its own id: droid gets it like a prompt, and the running prompt ends when
+// droid has ended its turn and those of all such messages. The action Merged ends the message. host is the prompt; ok is false if no
+// uncancelled prompt for the model runs.
 func (m *Machine) Join(id ID, when When) (host ID, ok bool, actions []Action) {
 	if !m.Joinable() {
 		return 0, false, nil

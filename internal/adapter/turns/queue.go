@@ -38,8 +38,8 @@ func (q *Queue[P]) Do(actions []Action) {
 	}
 }
 
-// What happens to prompts and changes: each tells the Machine, whose method of this name says what follows, and does what that wants.
-// Ended, Dropped and Join are the Machine's own: their caller does the actions.
+// Events of prompts and changes: each calls the method of the Machine with its name, and carries out the actions. Ended, Dropped and Join
+// are the Machine's own: their callers carry out the actions.
 
 func (q *Queue[P]) Shown()                                { q.Do(q.Machine.Shown()) }
 func (q *Queue[P]) OutputRead(why error)                  { q.Do(q.Machine.OutputRead(why)) }

@@ -58,7 +58,7 @@ func (m *Machine) Stopping() bool {
 	return p != nil && p.cancelled && p.toDroid()
 }
 
-// Working reports whether droid has, or is being sent, a prompt that nobody cancelled.
+// Working reports whether droid has, or is being sent, a prompt that was not cancelled.
 func (m *Machine) Working() bool {
 	p := m.running()
 	return p != nil && !p.cancelled && p.withDroid()
@@ -70,7 +70,7 @@ func (m *Machine) Sending() bool {
 	return p != nil && p.stage == sent
 }
 
-// Waiting is how many prompts wait, or are with droid beside the running one.
+// Waiting returns how many prompts wait, or are with droid in addition to the running one.
 func (m *Machine) Waiting() int {
 	if m.running() != nil {
 		return len(m.queue) - 1
@@ -86,12 +86,12 @@ func (m *Machine) InLine(id ID) bool {
 // Queued reports whether prompts wait for their turn here.
 func (m *Machine) Queued() bool { return m.firstWaiting() != nil }
 
-// Idle reports whether no prompt runs or waits, no change is wanted, and nobody holds RPC.
+// Idle reports whether no prompt runs or waits, no change is wanted, and RPC is free.
 func (m *Machine) Idle() bool {
 	return len(m.queue) == 0 && len(m.changes) == 0 && m.RPC.Holder() == nil
 }
 
-// running returns the prompt that runs, nil for none. It is the first one in the queue: each that droid has beside it is behind it.
+// running returns the running prompt, nil for none. It is the first one in the queue, before those that droid has in addition.
 func (m *Machine) running() *prompt {
 	if len(m.queue) > 0 && m.queue[0].stage != waiting {
 		return m.queue[0]

@@ -12,9 +12,8 @@ func (m *Machine) SetSteering(on bool) []Action {
 	return m.take()
 }
 
-// steer hands the next waiting prompt to droid while a turn runs, when droid has
-// taken the one before: so they keep their order. A prompt that is answered here
-// waits for its turn, and so does all that stands behind it.
+// steer gives the next waiting prompt to droid while a turn runs, once droid has accepted the one before, which keeps their order. A prompt
+// that is answered here waits for its turn, and so does everything behind it.
 func (m *Machine) steer() {
 	r, p := m.running(), m.firstWaiting()
 	if m.dead || m.closed || r == nil || r.stage != taken || p == nil {
@@ -62,8 +61,7 @@ func (m *Machine) takeBack(p *prompt) {
 	}
 }
 
-// TakenBack says that droid has answered to TakeBack. It answers the same for a prompt that it works on, which it has told
-// before then.
+// TakenBack reports that droid has answered TakeBack. The answer is the same for a prompt that it works on, which it has reported before.
 func (m *Machine) TakenBack(request string) []Action {
 	if p := m.byRequest(request); p != nil && p.cancelled && p.begun.IsZero() && !p.folded {
 		m.do(Forget{request})
@@ -89,8 +87,7 @@ func (m *Machine) Dropped(request string) (resends bool, actions []Action) {
 	return true, m.take()
 }
 
-// putBack has a prompt that droid did not keep wait again, before the messages that belong
-// to it and those that came later.
+// putBack makes a prompt that droid did not keep wait again, before its messages and before later prompts.
 func (m *Machine) putBack(p *prompt, why retry) {
 	ran := m.running() == p
 	m.remove(p)

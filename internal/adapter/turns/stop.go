@@ -76,7 +76,7 @@ func (m *Machine) CancelOne(now time.Time, id ID) []Action {
 	return m.take()
 }
 
-// drop ends a prompt that waits, or that is not to go on, as cancelled.
+// drop ends a waiting prompt, or one that must not continue, as cancelled.
 func (m *Machine) drop(p *prompt) {
 	p.cancelled = true
 	m.finish(p, End{Cancelled: true})
@@ -89,8 +89,8 @@ func (m *Machine) dropWaiting() {
 	}
 }
 
-// Keep has a cancel, or droid's death, not end the command of ours that runs: what it has asked for cannot be
-// taken back, so it ends when that is done.
+// Keep protects the running command of ours from a cancel and from droid's death: what it has asked for cannot be undone, so it ends when
+// that is done.
 func (m *Machine) Keep(id ID) {
 	if p := m.running(); p != nil && p.id == id && p.stage == starting {
 		p.stage = committed

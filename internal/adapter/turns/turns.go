@@ -29,8 +29,7 @@ const (
 	Here
 	// Setting is a command of ours that changes a setting: what is asked later waits for it as for a Change.
 	Setting
-	// Process is a program of the user's. A cancel stops it, and its end is the
-	// prompt's. It goes on when droid dies.
+	// Process is a program of the user's. A cancel stops it, and the prompt ends with it. It continues when droid dies.
 	Process
 )
 
@@ -67,11 +66,10 @@ type (
 	Kill struct{}
 	// Stop stops the program of a Process prompt.
 	Stop struct{ ID ID }
-	// TakeBack asks droid for a prompt back that the user cancelled, and that droid has beside the running one
-	// under this request id. TakenBack follows where droid has given it.
+	// TakeBack asks droid to return a cancelled prompt that it has under this request id in addition to the running one. TakenBack follows
+	// if it does.
 	TakeBack struct{ Request string }
-	// Forget reports that droid does not have the prompt which it got under this
-	// request id.
+	// Forget reports that droid does not have the prompt of this request id.
 	Forget struct{ Request string }
 	// End ends a prompt, which has its response then.
 	End struct {
@@ -120,7 +118,7 @@ type prompt struct {
 	id    ID
 	kind  Kind
 	place uint64  // among all that was asked
-	host  *prompt // whose message it is, nil for a prompt of its own
+	host  *prompt // whose message it is, nil for a separate prompt
 	when  When    // a message goes to droid
 
 	stage     stage
@@ -161,7 +159,7 @@ func (p *prompt) withDroid() bool { return p.stage == sent || p.stage == taken }
 type Machine struct {
 	newRequest func() string
 
-	queue     []*prompt // that have not ended: the one that runs, those that droid has beside it, oldest first, and those that wait, in order
+	queue     []*prompt // not ended: the running one, those that droid has in addition, oldest first, and those that wait, in order
 	lingering []*prompt // droid has ended their turns, but not all their messages
 	changes   []*Change // that are not over, in order; the first one may be under way
 	places    uint64    // that were given away
@@ -273,8 +271,7 @@ func (m *Machine) Rejected(now time.Time, id ID, why error) []Action {
 	return m.take()
 }
 
-// Fail ends a prompt that runs and cannot go on: there is no droid for it, or what is
-// done here failed.
+// Fail ends a running prompt that cannot continue: there is no droid for it, or something failed here.
 func (m *Machine) Fail(id ID, why error) []Action {
 	if p := m.running(); p != nil && p.id == id {
 		m.fail(p, why)
@@ -312,7 +309,7 @@ func (m *Machine) InterruptDone() []Action {
 	return m.take()
 }
 
-// SetHeld says whether prompts are kept from starting. The one that runs goes on.
+// SetHeld sets whether prompts are kept from starting. The running one continues.
 func (m *Machine) SetHeld(held bool) []Action {
 	m.held = held
 	return m.take()

@@ -22,6 +22,7 @@ const (
 	Shell       = "shell"
 	LogFile     = "log-file"
 	LogLevel    = "log-level"
+	Trace       = "trace"
 	Keep        = "keep"
 )
 
@@ -88,6 +89,10 @@ func Common() []Setting {
 			Name: LogLevel, Env: "DROID_ACP_LOG_LEVEL", Kind: Choice, Value: "LEVEL", Allowed: []string{"debug", "info", "warn", "error"},
 			Unset: "warn on stderr, info in the file",
 			Does:  "from which level on log lines are written",
+		},
+		{
+			Name: Trace, Env: "DROID_ACP_TRACE", Kind: File, Value: "FILE", Unset: "none",
+			Does: "record all messages of the editor and of droid in the file: prompts and texts of files are in it, known secrets are not",
 		},
 		{
 			Name: Keep, Env: EnvKeep, Kind: Switch, Unset: "off: what runs ends with the editor",

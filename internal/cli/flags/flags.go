@@ -25,6 +25,7 @@ const (
 	File                 // the path of a file
 	Dir                  // the path of a directory
 	Texts                // any text; the flag may be given several times
+	Number               // a whole number, not below 0
 )
 
 // Setting is a row of the table.
@@ -71,17 +72,22 @@ func (s Setting) takes(text string) bool {
 	case Switch:
 		_, err := strconv.ParseBool(text)
 		return err == nil
+	case Number:
+		_, err := strconv.ParseUint(text, 10, 31)
+		return err == nil
 	}
 	return true
 }
 
-// allowed describes the valid values. Only a Choice, a Duration and a Switch do not accept every text.
+// allowed describes the valid values. Only a Choice, a Duration, a Switch and a Number do not accept every text.
 func (s Setting) allowed() string {
 	switch {
 	case s.Form != "":
 		return s.Form
 	case s.Kind == Switch:
 		return "true or false"
+	case s.Kind == Number:
+		return "a whole number"
 	}
 	return or(s.Allowed)
 }

@@ -17,6 +17,7 @@ func trial(args string, environ ...string) (Values, error) {
 		Setting{Name: "demo", Kind: Switch},
 		Setting{Name: "expect", Kind: Texts, Value: "TEXT"},
 		Setting{Name: "timeout", Kind: Duration, Value: "TIME", Default: "5m", Least: 1, Form: "a time longer than zero"},
+		Setting{Name: "most", Kind: Number, Value: "N", Default: "0"},
 		Setting{Name: "answer", Kind: Choice, Value: "ANSWER", Allowed: []string{"yes", "no"}, Default: "no"},
 	)
 	v, flags := New(rows), pflag.NewFlagSet("trial", pflag.ContinueOnError)
@@ -82,12 +83,17 @@ func TestWrongValues(t *testing.T) {
 		{"", "DROID_ACP_PARK_AFTER=15", `invalid value "15" for $DROID_ACP_PARK_AFTER: allowed is a time such as 90s`},
 		{"--park-after=-1s", "", `"--park-after" flag: allowed is a time such as 90s`},
 		{"--timeout=0s", "", `"--timeout" flag: allowed is a time longer than zero`},
+		{"--most=-1", "", `invalid argument "-1" for "--most" flag: allowed is a whole number`},
+		{"--most=2k", "", `"--most" flag`},
 		{"--answer=", "", `invalid argument "" for "--answer" flag: allowed is yes or no`},
 	} {
 		_, err := trial(tc.args, tc.env)
 		require.ErrorContains(t, err, tc.want)
 	}
-	_, err := trial("--mode=spec", "DROID_ACP_MODE=turbo")
+	v, err := trial("--most=12", "")
+	require.NoError(t, err)
+	require.Equal(t, 12, v.Number("most"))
+	_, err = trial("--mode=spec", "DROID_ACP_MODE=turbo")
 	require.NoError(t, err, "a variable that the flag wins over is not looked at")
 }
 

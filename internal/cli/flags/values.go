@@ -109,6 +109,12 @@ func (v Values) Bool(name string) bool {
 	return on
 }
 
+// Number returns the value of a Number.
+func (v Values) Number(name string) int {
+	n, _ := strconv.Atoi(v.String(name)) // it was checked
+	return n
+}
+
 // Duration returns the value of a Duration.
 func (v Values) Duration(name string) time.Duration {
 	d, _ := time.ParseDuration(v.String(name)) // it was checked

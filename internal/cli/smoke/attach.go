@@ -26,6 +26,9 @@ type AttachOptions struct {
 	Log      *zap.Logger // for errors of the client itself; may be nil
 }
 
+// maxAttachLine bounds a message of a server, in bytes.
+const maxAttachLine = 256 << 20
+
 // attachment is a client of a running session.
 type attachment struct {
 	conn *jsonrpc.Conn
@@ -62,7 +65,7 @@ func Attach(ctx context.Context, in io.Reader, out, w io.Writer, o AttachOptions
 		a.show.w, a.show.columns = a.edit, a.edit.columns
 	}
 	a.conn = jsonrpc.New(in, out, a.handle, jsonrpc.Options{
-		MaxLine: 256 << 20,
+		MaxLine: maxAttachLine,
 		Rejected: func(e *jsonrpc.Error) {
 			a.fail(errors.New("the server wrote a line that is not JSON-RPC: " + e.Message))
 		},

@@ -18,6 +18,10 @@ func FileRemedy(path string, err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "Make room on the disk, or have your quota raised."
+	case errors.Is(err, syscall.EMFILE):
+		return "Close sessions, or allow more open files (`ulimit -n 1024`) where the editor is started, and restart it."
+	case errors.Is(err, syscall.ENFILE):
+		return "End programs that you do not need: they have as many files open as this system allows."
 	case errors.Is(err, syscall.EROFS):
 		return "Have its file system mounted so that it can be written, or set HOME to a directory elsewhere."
 	case errors.Is(err, syscall.ENOTDIR):
@@ -39,11 +43,11 @@ func FileRemedy(path string, err error) string {
 
 // refusal matches droid's error about a file, for example "EACCES: permission denied, open '/home/me/.factory/x'" (0.99 to 0.225).
 var refusal = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(EACCES|EPERM|ENOSPC|EDQUOT|EROFS|ENOTDIR): [^,]*, \w+(?: '([^']*)')?`)
+	return regexp.MustCompile(`\b(EACCES|EPERM|EMFILE|ENFILE|ENOSPC|EDQUOT|EROFS|ENOTDIR): [^,]*, \w+(?: '([^']*)')?`)
 })
 
 var codes = map[string]error{
-	"EACCES": syscall.EACCES, "EPERM": syscall.EPERM, "ENOSPC": syscall.ENOSPC, "EDQUOT": syscall.EDQUOT, "EROFS": syscall.EROFS, "ENOTDIR": syscall.ENOTDIR,
+	"EACCES": syscall.EACCES, "EPERM": syscall.EPERM, "EMFILE": syscall.EMFILE, "ENFILE": syscall.ENFILE, "ENOSPC": syscall.ENOSPC, "EDQUOT": syscall.EDQUOT, "EROFS": syscall.EROFS, "ENOTDIR": syscall.ENOTDIR,
 }
 
 // Refusal returns droid's text of a refusal, with a remedy if a file caused it.

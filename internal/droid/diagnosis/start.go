@@ -32,7 +32,19 @@ func Start(err error) *Problem {
 			return t
 		}
 	}
-	return &Problem{StartFailed, "droid could not be started: " + Sentence(err), TryRemedy("droid")}
+	return &Problem{StartFailed, "droid could not be started: " + Sentence(err), startRemedy(err)}
+}
+
+// startRemedy is the remedy for a droid that was not started although its program may be right.
+func startRemedy(err error) string {
+	if errors.Is(err, subprocess.ErrDir) && errors.Is(err, fs.ErrNotExist) {
+		return "Create this directory again and try again, or work in another one."
+	}
+	path := ""
+	if file, is := errors.AsType[*fs.PathError](err); is {
+		path = file.Path
+	}
+	return cmp.Or(FileRemedy(path, err), TryRemedy("droid"))
 }
 
 // TryRemedy says how to check whether a droid works.

@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/droid/config"
 )
 
-// User is what a user's own files say about the things that are excluded of a project.
+// User has the user's own settings for the things that are excluded of a project.
 type User struct {
 	Servers  map[string]json.RawMessage // their MCP servers by name, including disabled ones
 	Others   bool                       // they may have further MCP servers: from plugins, or from their organisation

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"go.uber.org/zap"
+
 	"droid-acp/internal/droid/stream"
 )
 
@@ -28,7 +30,17 @@ var companions = []string{".settings.json", ".settings.json.bak"}
 // process holds one of the sessions, or loads it (Free), none is deleted: 0.99 would create a new file without a beginning under the same
 // name, 0.225 would lose what follows. A droid for which no process holds a session, such as one in a terminal, is not noticed: it keeps no
 // file open (0.99 to 0.225).
-func (s *Store) Delete(ids ...string) error { return s.delete(ids, s.Free, s.trash) }
+//
+// A deleted thread is no longer archived, so it is listed if its files are moved back.
+func (s *Store) Delete(ids ...string) error {
+	if err := s.delete(ids, s.Free, s.trash); err != nil {
+		return err
+	}
+	if err := s.SetArchived(false, ids...); err != nil && s.err == nil {
+		s.log.Warn("a deleted session is still among the archived ones", zap.Error(err))
+	}
+	return nil
+}
 
 // CheckDelete returns the error with which Delete would fail to move these sessions, nil if they can be moved. It does not check whether a
 // process holds them.

@@ -23,6 +23,23 @@ type Query struct {
 	CWD    string
 	Cursor string // NextCursor of the previous page, "" for the first page
 	Limit  int    // maximum number of sessions on the page; 0 for defaultLimit
+
+	Archived ArchiveFilter // applies before pages are made
+}
+
+// ArchiveFilter selects sessions by whether they are archived; "" is ExcludeArchived.
+type ArchiveFilter string
+
+// The filters, in ACP's words.
+const (
+	ExcludeArchived ArchiveFilter = "exclude"
+	IncludeArchived ArchiveFilter = "include"
+	OnlyArchived    ArchiveFilter = "only"
+)
+
+// accepts reports whether the filter selects a session.
+func (f ArchiveFilter) accepts(archived bool) bool {
+	return f == IncludeArchived || archived == (f == OnlyArchived)
 }
 
 // defaultLimit is the size of a page if the query does not set it.
@@ -42,7 +59,7 @@ type Page struct {
 // too, if the query has no CWD; otherwise droid's name of the project selects it.
 //
 // A session that changes between two pages moves to the beginning of the list; all others are on exactly one page. The error is a
-// *BadCursorError, that of ctx, or that of reading the store's directory; a store that does not exist is empty.
+// *BadCursorError, that of ctx, or that of reading the store's directory or the archive; a store that does not exist is empty.
 func (s *Store) List(ctx context.Context, q Query) (Page, error) {
 	after, err := parseCursor(q.Cursor)
 	if err != nil {
@@ -58,7 +75,11 @@ func (s *Store) List(ctx context.Context, q Query) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	l := lister{filter: newFilter(q.CWD), skipped: &skipped, several: several, seen: map[string]bool{}, after: after, threads: &threads{newFamily(s.links(), files), map[string]bool{}}}
+	archive, err := s.readArchive()
+	if err != nil {
+		return Page{}, err
+	}
+	l := lister{filter: newFilter(q.CWD), archive: archive, archived: q.Archived, skipped: &skipped, several: several, seen: map[string]bool{}, after: after, threads: &threads{newFamily(s.links(), files), map[string]bool{}}}
 	files = l.promising(files)
 	page, last := Page{}, cursor{}
 	for ahead := range slices.Chunk(files, readAhead) {
@@ -92,13 +113,15 @@ const (
 
 // lister turns files into sessions.
 type lister struct {
-	readers [readers]reader
-	filter  filter
-	skipped *skips
-	several map[string]bool // IDs of several files
-	seen    map[string]bool // IDs of several files whose newest readable file was processed
-	threads *threads
-	after   cursor // files before it may represent threads whose older sessions follow
+	readers  [readers]reader
+	filter   filter
+	archive  archive
+	archived ArchiveFilter
+	skipped  *skips
+	several  map[string]bool // IDs of several files
+	seen     map[string]bool // IDs of several files whose newest readable file was processed
+	threads  *threads
+	after    cursor // files before it may represent threads whose older sessions follow
 }
 
 // samples is how many sessions of another project are read to decide whether any of it can match the filter. If no other project has more
@@ -190,6 +213,10 @@ func (l *lister) accept(c candidate, k headResult) (Session, bool) {
 		return Session{}, false
 	}
 	session := k.head.session(place.id, c.updated)
+	session.Thread = append(place.before, c.id)
+	if session.Archived = l.archive.has(session.Thread); !l.archived.accepts(session.Archived) {
+		return Session{}, false
+	}
 	if !k.head.named() {
 		session.Title = cmp.Or(l.threads.titleOf(place.before), session.Title)
 	}

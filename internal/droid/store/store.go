@@ -105,6 +105,10 @@ type Session struct {
 	Title string
 
 	UpdatedAt time.Time // when something was last added; renaming does not change it
+
+	// Of a listed session:
+	Archived bool
+	Thread   []string // the IDs of its thread, the oldest first
 }
 
 // NotFoundError means that the store has no loadable session with this ID.

@@ -145,6 +145,7 @@ func TestSessionOfAFile(t *testing.T) {
 				require.Empty(t, listed)
 				return
 			}
+			want.Thread = []string{want.ID}
 			require.Equal(t, []Session{want}, listed)
 		})
 	}

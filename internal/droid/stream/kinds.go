@@ -1,7 +1,7 @@
 package stream
 
 // kinds are droid's notifications by name, each with its decoder; any other is Unknown. Each is handled by a case in three places:
-// quirks.Normalizer.Handle turns it into normalized events, render.View shows those (View.show), and adapter.Session does the rest
+// quirks.Normalizer.Handle turns it into normalized events, render.View shows those (View.show), and session.Session does the rest
 // (Session.applyEvent). docs/dev/protocol.md describes their content.
 // TestEventsHaveTheirPlaces in internal/testing/archtest names what a row lacks.
 var kinds = map[string]func(kind string, body []byte) Event{

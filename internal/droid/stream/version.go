@@ -78,7 +78,7 @@ func (v Version) HasVocabulary() bool { return slices.Contains(vocabularies, v) 
 // Has reports whether a droid of this version has the feature.
 func (v Version) Has(f Feature) bool { return v.atLeast(f.since.protocol) }
 
-// Lacks tells a user that this version does not have the feature, and which release does.
+// Lacks returns a text for the user: this version does not have the feature, and which release does.
 func (v Version) Lacks(f Feature) string {
 	return fmt.Sprintf("This droid (protocol %s) cannot %s; droid %s and newer can. %s", v, f.can, f.since.name, Update)
 }

@@ -23,6 +23,8 @@ import (
 const (
 	statusPath = "/status"
 	stopPath   = "/stop"
+	killPath   = "/kill"
+	drainPath  = "/drain"
 )
 
 // endTime is how long a session's agent may take to end.
@@ -35,6 +37,10 @@ const maxAnswer = 16 << 20
 type Hub interface {
 	Status() serve.Status
 	End(ctx context.Context, session string) error
+	Kill(ctx context.Context, session string) error
+	Drain(ctx context.Context) error
+	WriteMetrics(w io.Writer) error
+	CheckReady() error
 }
 
 // Admin answers the commands ps, stop and attach. stop ends everything that the server runs, and returns when it has ended; the process
@@ -56,6 +62,38 @@ func Admin(hub Hub, stop func()) http.Handler {
 		if err := hub.End(ctx, session); err != nil {
 			http.Error(w, err.Error(), http.StatusConflict)
 		}
+	})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_ = hub.WriteMetrics(w) // a client that is gone needs no answer
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := hub.CheckReady(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(w, "ok\n") // a client that is gone needs no answer
+	})
+	mux.HandleFunc("POST "+killPath, func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), endTime)
+		defer cancel()
+		if err := hub.Kill(ctx, r.URL.Query().Get("session")); err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+		}
+	})
+	mux.HandleFunc("POST "+drainPath, func(w http.ResponseWriter, r *http.Request) {
+		limit, err := time.ParseDuration(r.URL.Query().Get("limit"))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), limit)
+		defer cancel()
+		if err := hub.Drain(ctx); err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+			return
+		}
+		stop()
 	})
 	return mux
 }
@@ -88,13 +126,27 @@ func (c *Client) StopSession(ctx context.Context, id string) error {
 	return err
 }
 
+// KillSession ends the agent of a session at once.
+func (c *Client) KillSession(ctx context.Context, id string) error {
+	_, err := c.ask(ctx, endTime+c.limit, http.MethodPost, killPath+"?session="+url.QueryEscape(id))
+	return err
+}
+
+// StopIdle is Stop, but waits until nothing works in the server, which accepts no new sessions during that time. After limit it fails, and the
+// server goes on.
+func (c *Client) StopIdle(ctx context.Context, limit time.Duration) error {
+	return c.stop(ctx, limit+endTime+c.limit, drainPath+"?limit="+limit.String())
+}
+
 // Stop ends the server and everything it runs, and returns when all of it has ended, or another server has replaced it.
-func (c *Client) Stop(ctx context.Context) error {
+func (c *Client) Stop(ctx context.Context) error { return c.stop(ctx, endTime+c.limit, stopPath) }
+
+func (c *Client) stop(ctx context.Context, limit time.Duration, path string) error {
 	before, err := c.Status(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := c.ask(ctx, endTime+c.limit, http.MethodPost, stopPath); err != nil {
+	if _, err := c.ask(ctx, limit, http.MethodPost, path); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, endTime)

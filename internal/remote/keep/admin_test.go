@@ -22,13 +22,15 @@ func TestAdmin(t *testing.T) {
 	require.Equal(t, p.Status(), status)
 	require.NoError(t, client.StopSession(t.Context(), "abc"))
 	require.EqualError(t, client.StopSession(t.Context(), "a b&c"), "no session a b&c is open here")
+	require.EqualError(t, client.KillSession(t.Context(), "a"), "no session a by force is open here")
+	require.EqualError(t, client.StopIdle(t.Context(), time.Millisecond), "1 sessions still work")
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		<-p.stopped
 		p.close()
 	}()
-	require.NoError(t, client.Stop(t.Context()))
+	require.NoError(t, client.StopIdle(t.Context(), time.Hour))
 	<-ended
 	require.Equal(t, []string{"abc"}, p.ended)
 	require.ErrorIs(t, client.Stop(t.Context()), ErrNotRunning)

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 
 	"droid-acp/internal/remote/transport"
@@ -41,7 +40,7 @@ func ParseURL(address string) (string, error) {
 	return u.String(), nil
 }
 
-// ReadToken reads the token for a server elsewhere from a file that only the user can read.
+// ReadToken reads the token for a server elsewhere from a file that CheckSecret accepts.
 func ReadToken(path string) (string, error) {
 	text, err := files.Read(path, maxTokenFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,12 +49,8 @@ func ReadToken(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the token cannot be read: %w", err)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", fmt.Errorf("the token cannot be read: %w", err)
-	}
-	if !files.OwnedByUser(info) || isOpen(info) {
-		return "", fmt.Errorf("others can read or write the token in %s; chmod 600 it, and have it be yours", path)
+	if err := CheckSecret(path, "the token"); err != nil {
+		return "", err
 	}
 	words := strings.Fields(string(text))
 	if len(words) != 1 || strings.Trim(words[0], tokenChars) != "" {

@@ -2,7 +2,9 @@ package keep
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -91,6 +93,25 @@ func (p *adminServer) shut() {
 
 func (p *adminServer) Status() serve.Status {
 	return serve.Status{Version: "1", Process: p.process, Sessions: []serve.SessionInfo{{ID: "abc"}}}
+}
+
+func (p *adminServer) Kill(ctx context.Context, session string) error {
+	return p.End(ctx, session+" by force")
+}
+
+func (p *adminServer) WriteMetrics(w io.Writer) error {
+	_, err := io.WriteString(w, "up 1\n")
+	return err
+}
+
+func (p *adminServer) CheckReady() error { return nil }
+
+func (p *adminServer) Drain(ctx context.Context) error {
+	if until, _ := ctx.Deadline(); time.Until(until) > time.Minute {
+		return nil
+	}
+	<-ctx.Done()
+	return errors.New("1 sessions still work")
 }
 
 func (p *adminServer) End(_ context.Context, session string) error {

@@ -1,10 +1,7 @@
 package keep
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -63,49 +60,6 @@ func TestFind(t *testing.T) {
 	}
 	_, err := Find(serve.Status{}, "c", typed)
 	require.EqualError(t, err, "no session c is open here; the server has none (<ps>)")
-}
-
-func TestToken(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "token")
-	token, err := LoadToken(path)
-	require.NoError(t, err)
-	require.Regexp(t, "^[0-9a-f]{64}$", token)
-	again, err := LoadToken(path)
-	require.NoError(t, err)
-	require.Equal(t, token, again)
-	if runtime.GOOS != "windows" {
-		info, err := os.Stat(path)
-		require.NoError(t, err)
-		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-		require.NoError(t, os.Chmod(path, 0o640))
-		_, err = LoadToken(path)
-		require.ErrorContains(t, err, "others can read or write the token in "+path)
-		require.NoError(t, os.Chmod(path, 0o600))
-	}
-	for _, text := range []string{"", "short\n", strings.Repeat("two words ", 5)} {
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		_, err = LoadToken(path)
-		require.ErrorContains(t, err, path+" has no token")
-	}
-	for text, bad := range map[string]string{
-		"Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmFy/w==": "/", "a,comma,in,a,list,of,subprotocols,": ",", "ä-letter-that-is-not-in-any-header": "ä",
-	} {
-		require.NoError(t, os.WriteFile(path, []byte(text+"\n"), 0o600))
-		_, err = LoadToken(path)
-		require.EqualError(t, err, fmt.Sprintf("the token in %s has %q in it, with which a page in a browser cannot send it; make one with `openssl rand -hex 32`, or remove the file, so that one is made", path, bad))
-	}
-	for _, text := range []string{strings.Repeat("Az09-_.~", 4), strings.Repeat("!#$%&'*+^`|", 3)} {
-		require.NoError(t, os.WriteFile(path, []byte(text+"\n"), 0o600))
-		token, err = LoadToken(path)
-		require.NoError(t, err)
-		require.Equal(t, text, token)
-	}
-	_, err = LoadToken(filepath.Join(t.TempDir(), "none", "token"))
-	require.NoError(t, err)
-	_, err = LoadToken(filepath.Join(path, "token"))
-	require.Error(t, err, "a file is no directory")
-	_, err = LoadToken(t.TempDir())
-	require.ErrorContains(t, err, "the token cannot be read: ")
 }
 
 func TestCheckAddress(t *testing.T) {

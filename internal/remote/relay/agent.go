@@ -15,6 +15,7 @@ type Command func(words ...string) string
 type Agent struct {
 	Name         string // of its program, and in its agentInfo
 	HistoryOwner string // who stores the whole conversation, for a sentence
+	Provider     string // the ID of the provider that a client can set; "" for none
 
 	// Activity says that it reports which sessions work, by protocol.ActivityMethod. Sessions of any other agent work while a prompt is
 	// unanswered.
@@ -22,6 +23,11 @@ type Agent struct {
 
 	// Client returns what a client supports, from what it declares in initialize. If it is nil, a client supports what it declares.
 	Client func(capabilities, info json.RawMessage) protocol.ClientCapabilities
+
+	// ReadMethods are its own methods that change nothing, which clients may call that only watch. CommandPrefixes are characters besides "/"
+	// with which a prompt begins that is a command.
+	ReadMethods     []string
+	CommandPrefixes string
 
 	// PathFields lists the paths in the agent's own methods, as in paths.ParsePathFields; for a result the method has the suffix ".result".
 	PathFields map[string]string

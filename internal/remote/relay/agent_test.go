@@ -106,7 +106,7 @@ func startServer(t *testing.T) (socket string, hub *serve.Server) {
 	listener, err := net.Listen("unix", socket)
 	require.NoError(t, err)
 	handler := transport.New(transport.Options{Local: true, Join: func(out serve.Outlet, o serve.ClientOptions) transport.Receiver { return hub.Join(out, o) }})
-	server := transport.Server(handler, nil)
+	server := transport.Server(handler, nil, zap.NewNop())
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = server.Serve(listener) }() // until it is closed
 	t.Cleanup(func() {

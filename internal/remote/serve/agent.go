@@ -128,6 +128,7 @@ type pendingCall struct {
 	params     openParams // if it opens a session
 	deletes    string     // the ID of the session that it deletes
 	prompt     []byte     // the params of a steering message
+	operation  *operation // of a prompt; nil if it has none
 	note       string     // a note for the client alone, if it joins a session
 	previousID string     // the ID by which the client knew the session that it loads
 	done       func(result []byte, err error)
@@ -155,12 +156,19 @@ func (a *agent) supervise() {
 	if err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.startFailure = err
 		a.handleExit(jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", a.attachParams.Program, err)))
 		return
 	}
 	s.mu.Lock()
 	a.proc = proc
+	if !a.queryOnly {
+		s.startFailure = nil
+	}
 	s.mu.Unlock()
+	if !a.queryOnly {
+		s.Log.Info("an agent started", zap.Int("agent", proc.ID()))
+	}
 	stdin, stdout := proc.Pipes()
 	a.out.SetWriter(stdin)
 	go a.out.Run()
@@ -190,7 +198,7 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 		select {
 		case <-read:
 		case <-time.After(endTime):
-			s.Log.Warn("killing an agent that does not end", zap.Int("pid", a.pid()))
+			s.Log.Warn("killing an agent that does not end", zap.Int("agent", a.pid()))
 		case <-a.killRequested:
 		}
 	case <-a.killRequested:
@@ -309,10 +317,14 @@ func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct
 	}
 	a.applyResult(c, line, result)
 	if c.client != nil {
+		a.server.countError(line)
 		a.answer(c, line, h, result)
 		if c.note != "" && result != nil {
 			c.session.sendText(c.client, c.note) // after the response that opens the session
 		}
+	}
+	if c.operation != nil {
+		c.session.endOperation(c.operation, line)
 	}
 	if c.done != nil {
 		var err error
@@ -325,6 +337,7 @@ func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct
 		c.session.closeIfUnused()
 	}
 	a.endIfUnused()
+	a.server.notifyDrain()
 	return nil
 }
 
@@ -380,8 +393,11 @@ func (a *agent) applyResult(c *pendingCall, line, result []byte) {
 		a.opened(c, result)
 	case c.method == "session/set_config_option" && c.session != nil:
 		c.session.broadcastOption(c.client, result)
-	case result == nil && c.session != nil && c.method == "session/close":
+	case result == nil && c.session != nil && (c.method == "session/close" || c.method == "session/archive"):
 		c.session.finishChange()
+	case c.session != nil && c.method == "session/archive":
+		c.session.broadcastText("\n\n"+c.client.shownName()+" has archived this session, which has ended it here. Load it again to go on.\n\n", c.client)
+		c.session.end()
 	case result != nil && c.session != nil && (c.method == "session/close" || c.method == "session/delete"):
 		c.session.deleted = c.method == "session/delete"
 		c.session.end()
@@ -436,6 +452,9 @@ func (a *agent) opened(c *pendingCall, result []byte) {
 			return
 		}
 		open = a.server.newSession(id, a, c.params)
+		if c.client != nil {
+			open.token = c.client.options.Token
+		}
 		c.session = open
 		open.partial = c.method == "session/fork"
 	}
@@ -459,6 +478,7 @@ func (a *agent) opened(c *pendingCall, result []byte) {
 	open.adoptParams(c)
 	if c.client != nil && !c.client.gone {
 		w := open.subscribe(c.client)
+		c.client.logSession("a client opened a session", open)
 		w.lost = w.lost && c.method != "session/load" // a load has shown everything
 	}
 	open.finishChange()
@@ -485,8 +505,11 @@ func (a *agent) handleExit(e *jsonrpc.Error) {
 	delete(s.agents, a)
 	expected := a.ending
 	a.ending = true
-	if !expected {
-		s.Log.Warn("an agent ended unexpectedly", zap.Error(e), zap.Int("pid", a.pid()))
+	switch {
+	case !expected:
+		s.Log.Warn("an agent ended unexpectedly", zap.Error(e), zap.Int("agent", a.pid()))
+	case !a.queryOnly:
+		s.Log.Info("an agent ended", zap.Int("agent", a.pid()))
 	}
 	for id, q := range s.questions {
 		if q.agent == a {
@@ -497,6 +520,9 @@ func (a *agent) handleExit(e *jsonrpc.Error) {
 	for _, c := range a.calls {
 		if c.client != nil {
 			c.client.refuse(c.id, e)
+		}
+		if c.operation != nil {
+			c.session.endOperation(c.operation, jsonrpc.EncodeError(c.id, e))
 		}
 		if c.done != nil {
 			c.done(nil, e)

@@ -56,7 +56,7 @@ func TestQueueBehindLoadIsBounded(t *testing.T) {
 		defer close(starts)
 		early := &fakeClient{t: t}
 		h.starting = starts
-		early.Client = h.Join(early, ClientOptions{})
+		early.Client = h.Join(early, ClientOptions{Role: Full})
 		early.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)
 		for i := 0; i < 2*maxHeld>>20 && early.reason() == ""; i++ {
 			early.say("%s", big)

@@ -22,7 +22,9 @@ type Client struct {
 	server  *Server
 	out     Outlet
 	options ClientOptions
+	role    Role
 	agentKind
+	set         providerRequest // its provider
 	name        string
 	declared    json.RawMessage   // the params of initialize, as an agent gets them; nil until then
 	agent       *agent            // the agent it opens sessions in; nil until the first
@@ -51,10 +53,12 @@ func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 	defer s.mu.Unlock()
 	c.program = program
 	if refusal != nil {
+		c.logRefusal("", "", refusal.Message)
 		c.refuse(nil, refusal)
 		return nil
 	}
 	if err := c.resolveThread(textAt(paramsOf(message, h), "sessionId")); err != nil {
+		c.logRefusal(h.Method, textAt(paramsOf(message, h), "sessionId"), "its conversation is not known: the store cannot be read")
 		c.reply(h, jsonrpc.InternalError("thread_unknown", "Not done: "+err.Error()))
 		return nil
 	}
@@ -92,9 +96,11 @@ func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	case h.Method == "initialize" && c.declared == nil && h.ID != nil:
 		c.initialize(line, h)
 	case c.declared == nil:
+		c.logRefusal(h.Method, "", "it comes before initialize")
 		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid request", "the first request is initialize; an agent that was started again has no session open"))
 	case h.Method == cancelRequest:
 		c.cancel(line, h)
+	case c.forbidden(line, h):
 	default:
 		c.route(line, h)
 	}
@@ -107,6 +113,7 @@ const queueOverhead = 1 << 10
 // much waits.
 func (c *Client) mayQueue(bytes int) bool {
 	if c.queuedBytes > 0 && c.queuedBytes+bytes+queueOverhead > maxHeld {
+		c.logRefusal("", "", "it sent too much before it was answered")
 		c.out.Close("it sent too much before it was answered")
 		return false
 	}
@@ -197,6 +204,9 @@ func (c *Client) attach(params []byte) {
 		return
 	}
 	c.attachParams = h
+	if h.WatchOnly {
+		c.role = Watch
+	}
 }
 
 // initialize records what the client declares.
@@ -230,24 +240,34 @@ func (c *Client) forwardQuery(line []byte, h jsonrpc.Head) {
 	c.forward(c.queryAgent, line, h, nil)
 }
 
-// sessionAgent returns the agent that the client opens sessions in; other than but, which may be nil. Clients of the same kind share one.
-func (c *Client) sessionAgent(but *agent) *agent {
+// findAgent returns the running agent that the client opens sessions in; other than but, which may be nil. It returns nil if there is none.
+func (c *Client) findAgent(but *agent) *agent {
 	if c.agent != nil && c.agent != but && !c.agent.ending && c.agent.program == c.program {
 		return c.agent
 	}
-	if before := c.agent; before != nil {
-		before.clients = slices.DeleteFunc(before.clients, func(other *Client) bool { return other == c })
-		before.endIfUnused()
-	}
 	for a := range c.server.agents {
 		if a != but && !a.queryOnly && !a.ending && a.isLike(c.agentKind) {
-			c.agent = a
-			a.clients = append(a.clients, c)
 			return a
 		}
 	}
+	return nil
+}
+
+// sessionAgent is findAgent, but starts an agent if there is none. Clients of the same kind share one.
+func (c *Client) sessionAgent(but *agent) *agent {
+	found := c.findAgent(but)
+	if found != nil && found == c.agent {
+		return found
+	}
+	c.leaveAgent()
+	if found != nil {
+		c.agent = found
+		found.clients = append(found.clients, c)
+		return found
+	}
 	c.agent = c.server.startAgent(c, false)
 	c.agent.initialize(c)
+	c.agent.setProvider(c.set)
 	return c.agent
 }
 
@@ -282,30 +302,48 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 	reopens := h.Method == "session/load" || h.Method == "session/resume"
 	leaves := h.Method == "session/close"
 	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && h.Method != "session/list" && h.Method != "initialize")
+	provider, changes := c.providerChange(line, h)
 	switch {
-	case c.attachParams.WatchOnly && !reopens && !leaves && h.Method != "session/list":
-		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not done", "this client only watches"))
-	case needsAgent && (c.attachParams.Joins || c.attachParams.WatchOnly):
+	case needsAgent && c.joinsOnly():
+		c.logRefusal(h.Method, id, "this client only joins sessions that are open here")
 		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
-	case needsAgent && open != nil && open.worksForOthers(c): // a fork: the agent that has the session does not copy one that works
-		c.forward(c.sessionAgent(open.agent), line, h, nil)
+	case changes && h.ID != nil:
+		c.changeProvider(line, h, provider)
 	case needsAgent:
-		c.forward(c.sessionAgent(nil), line, h, nil)
+		var but *agent
+		if open != nil && open.worksForOthers(c) { // a fork: the agent that has the session does not copy one that works
+			but = open.agent
+		}
+		if full := c.overCap(h.Method, but); full != nil {
+			c.logRefusal(h.Method, id, full.Message)
+			c.refuse(h.ID, full)
+			return
+		}
+		c.forward(c.sessionAgent(but), line, h, nil)
 	case open == nil && c.agent != nil && !c.agent.ending && h.Method != "session/delete": // it may know its sessions by other IDs, too
 		c.forward(c.agent, line, h, nil)
 	case open == nil:
 		c.forwardQuery(line, h)
+	case h.Method == "session/status" && h.ID != nil && !open.agent.ending: // whoever asks, and without a trace
+		c.forward(open.agent, line, h, open)
 	case reopens && h.ID != nil:
 		c.reopen(open, line, h)
 	case open.loader == c, open.changing && open.subscriber(c) == nil:
 		open.later = append(open.later, c.deferred(line)) // as if behind the load
 	case h.Method == "session/delete" && h.ID != nil:
 		c.deleteSession(open, line, h)
+	case h.Method == "session/archive" && h.ID != nil && open.agent.ending:
+		open.later = append(open.later, c.deferred(line))
+	case h.Method == "session/archive" && h.ID != nil: // which closes it, whoever has it open
+		open.changing = true
+		c.forward(open.agent, line, h, open)
 	case open.subscriber(c) == nil && h.Method != "session/set_title": // which an agent refuses for a session that it does not have open
 		c.forwardQuery(line, h)
+	case h.Method == "session/prompt" && h.ID != nil && open.repeats(c, line, h):
 	case h.Method == "session/prompt" && h.ID != nil && open.deferPrompt(c, line):
-	case leaves && len(open.subscribers) > 1 && h.ID != nil:
+	case leaves && (len(open.subscribers) > 1 || !c.has(Full)) && h.ID != nil:
 		open.unsubscribe(c)
+		c.logSession("a client left a session", open)
 		c.put(jsonrpc.EncodeResult(h.ID, struct{}{}))
 	default:
 		open.used = open.used || !leaves
@@ -317,6 +355,7 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 // deleteSession deletes a session through its agent, unless another client has it open or something runs in it unseen.
 func (c *Client) deleteSession(open *session, line []byte, h jsonrpc.Head) {
 	refuse := func(why string) {
+		c.logRefusal(h.Method, open.id, "another client has it open, or something runs in it")
 		c.refuse(h.ID, jsonrpc.InternalError("delete_failed", "The session could not be deleted: "+why))
 	}
 	switch own := open.subscriber(c) != nil; {
@@ -362,10 +401,14 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	case open.changing, open.loader != nil, open.agent.ending:
 		open.later = append(open.later, c.deferred(line))
 	case refusal != nil:
+		c.logRefusal(h.Method, open.id, refusal.Message)
 		c.refuse(h.ID, refusal)
-	case c.attachParams.WatchOnly, c.attachParams.Joins:
+	case c.joinsOnly():
 		open.join(c, line, h, "")
+	case c.otherProvider(open):
+		c.reopenElsewhere(open, alone, line, h)
 	case open.working && (moves || lacks != nil && !alone):
+		c.logRefusal(h.Method, open.id, "a prompt runs in it, and the client wants another directory or other servers")
 		c.refuse(h.ID, open.reopenError(wants, moves, lacks))
 	case !open.working && (moves || lacks != nil || alone && (open.subscriber(c) != nil || wants.sameServers(open.params))):
 		c.forward(open.agent, line, h, open).note = differs
@@ -400,6 +443,7 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *
 		asked.params = parseOpenParams(params)
 		if open == nil {
 			asked.session = c.server.newSession(named, a, asked.params)
+			asked.session.token = c.options.Token
 			asked.session.changing = true
 			asked.session.partial = h.Method == "session/resume"
 		} else if h.Method == "session/load" {
@@ -412,6 +456,7 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *
 	case "session/prompt":
 		if open != nil {
 			open.assignFiles(c) // they go to the client whose user types
+			asked.operation = open.beginOperation(params)
 			open.promptBegan(c, params)
 		}
 	case protocol.SteeringMethod:

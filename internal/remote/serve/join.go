@@ -17,6 +17,7 @@ func (o *session) join(c *Client, request []byte, h jsonrpc.Head, note string) {
 	c.setAlias(o, textAt(paramsOf(request, h), "sessionId"))
 	joined := o.subscriber(c) != nil
 	w := o.subscribe(c)
+	c.logSession("a client joined a session", o)
 	if h.Method == "session/load" {
 		o.replay(w, 0, func() { o.joined(w, id, note) })
 		return

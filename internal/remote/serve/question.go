@@ -77,6 +77,14 @@ func (q *question) setLine(line []byte) {
 // forPeople reports whether a person is asked.
 func (q *question) forPeople() bool { return q.method == askPermission || q.method == askForm }
 
+// right returns the right that a client needs to answer it.
+func (q *question) right() Role {
+	if q.forPeople() {
+		return Answer
+	}
+	return Full
+}
+
 // title summarizes the question.
 func (q *question) title() string {
 	if q.method == askPermission {
@@ -88,13 +96,13 @@ func (q *question) title() string {
 // audience returns the clients that may answer it now.
 func (q *question) audience() (to []*Client) {
 	if q.session == nil {
-		if q.client == nil || q.client.gone {
+		if q.client == nil || q.client.gone || !q.client.has(q.right()) {
 			return nil
 		}
 		return []*Client{q.client}
 	}
 	for _, w := range q.session.subscribers {
-		if c := w.client; !w.replaying && !c.attachParams.WatchOnly && q.mayAnswer(c) && (w.receptive() || !q.forPeople()) {
+		if c := w.client; !w.replaying && c.has(q.right()) && q.mayAnswer(c) && (w.receptive() || !q.forPeople()) {
 			to = append(to, c)
 		}
 	}
@@ -205,6 +213,7 @@ func (q *question) refuse(code int, text string) {
 // answer handles a client's answer. The first one counts; an error counts only if no other client may answer.
 func (q *question) answer(c *Client, line []byte, h jsonrpc.Head) {
 	if !slices.Contains(q.to, c) {
+		c.logRefusal(q.method, textAt(q.params, "sessionId"), "it answers what it was not asked")
 		return
 	}
 	if h.Result == 0 && len(q.to) > 1 {
@@ -264,7 +273,7 @@ const codeCancelled = -32800
 // does not take them from a person.
 func (o *session) assignFiles(c *Client) {
 	i := slices.IndexFunc(o.subscribers, func(w *subscriber) bool { return w.client == c })
-	if i <= 0 || c.caps.AnswersByPolicy {
+	if i <= 0 || c.caps.AnswersByPolicy || !c.has(Full) {
 		return
 	}
 	w := o.subscribers[i]

@@ -43,7 +43,7 @@ type actor struct {
 
 func (w *world) join(capabilities string) {
 	c := &fakeClient{t: w.t}
-	c.Client = w.Join(c, ClientOptions{})
+	c.Client = w.Join(c, ClientOptions{Role: Full})
 	a := &actor{fakeClient: c, open: map[string]bool{}, seen: map[string][]string{}, at: map[string]bool{}, loads: map[string]string{}, whole: map[string]bool{}, early: map[string]bool{}}
 	w.clients = append(w.clients, a)
 	name := []string{"Zed", "Zed", "CodeCompanion.nvim", "agent-shell"}[w.rng.Intn(4)]

@@ -47,19 +47,24 @@ func TestMethodsOfClientThatDidNotLoad(t *testing.T) {
 			})
 		})
 	}
-	t.Run("session/set_title", func(t *testing.T) {
-		withServer(t, func(t *testing.T, h *testServer) {
-			one, a := h.client("Zed", everything)
-			one.opens(a, "s1")
-			two, own := h.client("Emacs", everything)
-			two.say(`{"jsonrpc":"2.0","id":"x","method":"session/set_title","params":{"sessionId":"s1","title":"T"}}`)
-			asked := a.next()
-			require.Equal(t, "session/set_title", asked.Method, "which the agent that has it can do")
-			own.hearsNothing()
-			a.answer(asked, `{"title":"T"}`)
-			require.Equal(t, []string{`x= {"title":"T"}`}, two.take())
+	for method, c := range map[string]struct{ params, result string }{
+		"session/set_title": {`,"title":"T"`, `{"title":"T"}`},
+		"session/status":    {"", `{"status":"open"}`},
+	} {
+		t.Run(method, func(t *testing.T) {
+			withServer(t, func(t *testing.T, h *testServer) {
+				one, a := h.client("Zed", everything)
+				one.opens(a, "s1")
+				two, own := h.client("Emacs", everything)
+				two.say(`{"jsonrpc":"2.0","id":"x","method":%q,"params":{"sessionId":"s1"%s}}`, method, c.params)
+				asked := a.next()
+				require.Equal(t, method, asked.Method, "which the agent that has it can do")
+				own.hearsNothing()
+				a.answer(asked, c.result)
+				require.Equal(t, []string{`x= ` + c.result}, two.take())
+			})
 		})
-	})
+	}
 }
 
 // A working session is forked for another client from its stored state, by an agent that does not have it open, even if the client has
@@ -403,7 +408,7 @@ func TestStderrOfAnAgent(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		for _, local := range []bool{true, false} {
 			c := &fakeClient{t: t}
-			c.Client = h.Join(c, ClientOptions{Local: local})
+			c.Client = h.Join(c, ClientOptions{Local: local, Role: Full})
 			c.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/p","stderr":true}}`, AttachMethod)
 			c.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`)
 			c.say(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w"}}`)
@@ -432,4 +437,35 @@ func TestStderrOfAnAgent(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, one.take())
 	})
+}
+
+// A session is archived, and with that closed, in the agent that has it, whoever asks; its other windows learn who did it.
+func TestArchiveOfSessionOfAnotherWindow(t *testing.T) {
+	for name, result := range map[string]string{"done": `"result":{}`, "refused": `"error":{"code":-32603,"message":"no disk"}`} {
+		t.Run(name, func(t *testing.T) {
+			withServer(t, func(t *testing.T, h *testServer) {
+				one, a := h.client("Zed", everything)
+				one.opens(a, "s1")
+				prompt := one.prompts(a, "s1", "go")
+				two, own := h.client("Emacs", everything)
+				two.say(`{"jsonrpc":"2.0","id":"x","method":"session/archive","params":{"sessionId":"s1"}}`)
+				asked := a.next()
+				require.Equal(t, "session/archive", asked.Method)
+				own.hearsNothing()
+				a.answer(prompt, `{"stopReason":"cancelled"}`)
+				a.say(`{"jsonrpc":"2.0","id":%v,%s}`, asked.ID, result)
+				said := strings.Join(one.take(), "\n")
+				require.Contains(t, said, `p= {"stopReason":"cancelled"}`)
+				if name == "refused" {
+					require.Equal(t, []string{"x! no disk"}, two.take())
+					require.NotContains(t, said, "archived")
+					one.prompts(a, "s1", "more")
+					return
+				}
+				require.Equal(t, []string{"x= {}"}, two.take())
+				require.Contains(t, said, "Emacs has archived this session")
+				require.Empty(t, h.Status().Sessions)
+			})
+		})
+	}
 }

@@ -44,6 +44,10 @@ type ClientOptions struct {
 	Local bool
 	// From is its origin, for Status: "socket", "127.0.0.1:51234".
 	From string
+	// Role is what it may do; a local client may do everything.
+	Role Role
+	// Token is the name of the token that it presented, and Connection the ID of its connection, for the log.
+	Token, Connection string
 }
 
 // AttachParams are the params of the notification AttachMethod, which a local client sends first.
@@ -93,6 +97,7 @@ type Status struct {
 	Version  string        `json:"version"`
 	Process  int           `json:"process"`
 	Replaced bool          `json:"replaced"` // the program's file was replaced since it started
+	Draining bool          `json:"draining"` // it accepts no new sessions, and ends when nothing works
 	Clients  int           `json:"clients"`
 	Agents   int           `json:"agents"`
 	Sessions []SessionInfo `json:"sessions"`
@@ -108,8 +113,11 @@ type Options struct {
 	KeepIdle  time.Duration // how long an idle session stays open without a client
 	Version   string
 	Command   relay.Command
-	Stderr    io.Writer // receives the agents' stderr, and must not block
-	Log       *zap.Logger
+
+	MaxAgents   int       // agents that run at once; 0 for any number
+	MaxSessions int       // open sessions for each token; 0 for any number
+	Stderr      io.Writer // receives the agents' stderr, and must not block
+	Log         *zap.Logger
 
 	// ServeQueries serves ACP in this process, as the agent described by h would, but opens no session. It answers clients without an open
 	// session, and returns at the end of in. If it is nil, an agent process answers.
@@ -123,6 +131,9 @@ type Options struct {
 	// Thread returns the IDs by which an agent started with h knows a conversation, the newest last. It may wait for the disk. It is nil if
 	// the agent knows each conversation by one ID.
 	Thread func(h AttachParams, id string) ([]string, error)
+
+	// Ready returns why no agent could work, nil if one could. It may wait for the disk. It may be nil.
+	Ready func() error
 
 	journalSize     int64 // 0 for the default, journalSize
 	unfinishedSize  int64 // 0 for the default, unfinishedSize
@@ -146,16 +157,20 @@ type Server struct {
 	env   []string       // the server's own environment
 	work  sync.WaitGroup // goroutines of agents and replays
 
-	mu         sync.Mutex
-	agents     map[*agent]struct{}
-	clients    map[*Client]struct{}
-	sessions   map[string]*session
-	questions  map[string]*question // by the ID that clients got
-	lastID     int64                // of requests, in both directions
-	journals   int64                // number of journals begun
-	unfinished map[string][]string  // kept journals, by journalKey of their sessions
-	closed     bool
-	changed    chan struct{} // closed and replaced when a client or an agent comes or goes
+	metrics metrics
+
+	mu           sync.Mutex
+	agents       map[*agent]struct{}
+	clients      map[*Client]struct{}
+	sessions     map[string]*session
+	questions    map[string]*question // by the ID that clients got
+	lastID       int64                // of requests, in both directions
+	journals     int64                // number of journals begun
+	unfinished   map[string][]string  // kept journals, by journalKey of their sessions
+	closed       bool
+	startFailure error         // of the last agent process that was started, nil if it started
+	drains       int           // calls of Drain that wait or have succeeded
+	changed      chan struct{} // closed and replaced when a client or an agent comes or goes, and while drains when a session may be idle
 }
 
 // New makes an empty server. It fails if the directory of journals cannot be used.
@@ -216,8 +231,11 @@ func (s *Server) removeJournal(j *journal) { s.work.Go(j.remove) }
 // Join adds a client for a new connection.
 func (s *Server) Join(out Outlet, o ClientOptions) *Client {
 	c := &Client{
-		server: s, out: out, options: o,
+		server: s, out: out, options: o, role: o.Role,
 		agentKind: agentKind{attachParams: AttachParams{Program: s.Program, Args: s.Args, Env: s.env}},
+	}
+	if o.Local {
+		c.role = Full
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,12 +254,8 @@ var errClosed = errors.New("the server ends")
 // Status returns the state of the server and its open sessions.
 func (s *Server) Status() Status {
 	s.mu.Lock()
-	status := Status{Version: s.Version, Process: os.Getpid(), Clients: len(s.clients), Sessions: []SessionInfo{}}
-	for a := range s.agents {
-		if !a.queryOnly {
-			status.Agents++
-		}
-	}
+	status := Status{Version: s.Version, Process: os.Getpid(), Draining: s.drains > 0, Clients: len(s.clients), Sessions: []SessionInfo{}}
+	status.Agents = s.agentCount()
 	for _, open := range s.sessions {
 		status.Sessions = append(status.Sessions, open.info())
 	}
@@ -258,7 +272,7 @@ func (s *Server) End(ctx context.Context, id string) error {
 	open := s.sessions[id]
 	if open == nil {
 		s.mu.Unlock()
-		return fmt.Errorf("no session %s is open here; %s lists those that are", id, s.Command("ps"))
+		return s.notOpen(id)
 	}
 	params := map[string]string{"sessionId": id}
 	open.agent.notify("session/cancel", params)
@@ -268,7 +282,7 @@ func (s *Server) End(ctx context.Context, id string) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("the agent of session %s does not end it: %w", id, ctx.Err())
+		return fmt.Errorf("the agent of session %s does not end it: %w; %s ends the agent, and its other sessions with it", id, ctx.Err(), s.Command("stop", "--force", id))
 	}
 }
 

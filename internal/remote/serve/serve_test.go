@@ -252,7 +252,7 @@ func withServer(t *testing.T, test func(t *testing.T, h *testServer)) {
 		h := &testServer{t: t}
 		var err error
 		h.Server, err = New(Options{
-			Agent: relay.Agent{HistoryOwner: "droid", Activity: true, Client: protocol.ParseCapabilities}, Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
+			Agent: relay.Agent{HistoryOwner: "droid", Provider: "main", Activity: true, Client: protocol.ParseCapabilities}, Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
 			Version: "1", Log: zap.NewNop(), Command: func(words ...string) string { return "<" + strings.Join(words, " ") + ">" },
 			start:           h.start,
 			startQueryAgent: h.startQueryAgent,
@@ -301,9 +301,15 @@ const everything = `{"fs":{"readTextFile":true,"writeTextFile":true},"elicitatio
 // client adds an initialized client. The agent is the one that is started if the client opens the first session of its kind.
 func (h *testServer) client(name, capabilities string) (*fakeClient, *fakeAgent) {
 	h.t.Helper()
+	return h.clientOf(name, capabilities, ClientOptions{Local: true, From: "socket"})
+}
+
+// clientOf is client for one of which the transport knows this.
+func (h *testServer) clientOf(name, capabilities string, o ClientOptions) (*fakeClient, *fakeAgent) {
+	h.t.Helper()
 	c := &fakeClient{t: h.t, house: h, own: newFakeAgent(h.t, AttachParams{})}
 	h.t.Cleanup(c.own.exit)
-	c.Client = h.Join(c, ClientOptions{Local: true, From: "socket"})
+	c.Client = h.Join(c, o)
 	c.say(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":%q,"version":"1"},"clientCapabilities":%s}}`, name, capabilities)
 	require.Equal(h.t, []string{`i= {"protocolVersion":1}`}, c.take())
 	return c, c.own
@@ -630,7 +636,7 @@ func TestAgentDoesNotStart(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		h.fail = os.ErrPermission
 		c := &fakeClient{t: t}
-		c.Client = h.Join(c, ClientOptions{})
+		c.Client = h.Join(c, ClientOptions{Role: Full})
 		c.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/evil"}}`, AttachMethod)
 		c.say(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}`)
 		c.say(`[]`)

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -19,7 +20,10 @@ type session struct {
 	server      *Server
 	id          string
 	agent       *agent
-	params      openParams // as it was opened
+	operations  []*operation // the oldest first
+	prompted    time.Time    // when the prompt came of which no text has come yet; zero otherwise
+	token       string       // the name of the token of the client that opened it
+	params      openParams   // as it was opened
 	title       string
 	journal     *journal
 	subscribers []*subscriber // in the order of their arrival
@@ -92,6 +96,7 @@ func (o *session) end() {
 		return
 	}
 	delete(o.server.sessions, o.id)
+	o.server.Log.Info("a session ended", zap.String("session", o.id), zap.Int("agent", o.agent.pid()))
 	for _, q := range slices.Clone(o.questions) {
 		q.giveUp()
 	}
@@ -167,6 +172,7 @@ func (o *session) update() {
 		o.lastState, o.since = now, time.Now()
 	}
 	o.closeIfUnused()
+	o.server.notifyDrain()
 }
 
 // needed reports whether the session must stay open: it works, a client has it, or its agent is about to answer or to end.
@@ -298,6 +304,11 @@ func (o *session) full() <-chan struct{} {
 func (o *session) applyUpdate(params []byte) {
 	update := rawjson.Field(params, "update")
 	switch textAt(update, "sessionUpdate") {
+	case "agent_message_chunk", "agent_thought_chunk":
+		if !o.prompted.IsZero() {
+			o.server.metrics.delay(time.Since(o.prompted))
+			o.prompted = time.Time{}
+		}
 	case "current_mode_update":
 		o.mode = bytes.Clone(rawjson.Field(update, "currentModeId"))
 	case "config_option_update":
@@ -374,6 +385,7 @@ func (o *session) promptBegan(c *Client, params []byte) {
 	if !o.server.Agent.Activity {
 		o.setWorking(true)
 	}
+	o.prompted = time.Now()
 	o.showPrompt(c, params)
 	o.offerQuestions() // it may be receptive now
 }
@@ -401,6 +413,8 @@ func (o *session) promptEnded(c *pendingCall, line, result []byte) {
 	if !o.server.Agent.Activity {
 		o.setWorking(o.agent.hasPendingPrompt(o))
 	}
+	o.prompted = time.Time{}
+	o.server.metrics.count(metricTurns, "stop", cmp.Or(textAt(result, "stopReason"), "error"))
 	if o.agent.ending { // it has not stored the whole turn
 		o.cut = true
 		return

@@ -36,7 +36,7 @@ func startTLS(t *testing.T, h http.Handler) (url string, roots *x509.CertPool) {
 
 func TestDialFar(t *testing.T) {
 	joined := make(chan *testReceiver, 1)
-	h := New(Options{Token: farToken, Version: "1", Log: zap.NewNop(), Join: func(out serve.Outlet, o serve.ClientOptions) Receiver {
+	h := New(Options{Tokens: []Token{{Name: "far", Secret: farToken, Role: serve.Full}}, Version: "1", Log: zap.NewNop(), Join: func(out serve.Outlet, o serve.ClientOptions) Receiver {
 		a := &testReceiver{out: out, options: o, got: make(chan string, 1), gone: make(chan struct{})}
 		joined <- a
 		return a
@@ -55,10 +55,10 @@ func TestDialFarFails(t *testing.T) {
 	refuse := func(status int, text string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, text, status) })
 	}
-	h := New(Options{Token: farToken, Version: "1", Hosts: []string{"other.example"}})
+	h := New(Options{Tokens: []Token{{Name: "far", Secret: farToken, Role: serve.Full}}, Version: "1", Hosts: []string{"other.example"}})
 	defer h.Close(context.Background())
 	foreign, hostRoots := startTLS(t, h)
-	withToken, tokenRoots := startTLS(t, New(Options{Token: farToken, Version: "1"}))
+	withToken, tokenRoots := startTLS(t, New(Options{Tokens: []Token{{Name: "far", Secret: farToken, Role: serve.Full}}, Version: "1"}))
 	elsewhere, elsewhereRoots := startTLS(t, refuse(http.StatusNotFound, "nothing here"))
 	moved, movedRoots := startTLS(t, http.RedirectHandler("https://thief.example/acp", http.StatusFound))
 	closed, err := net.Listen("tcp", "127.0.0.1:0")

@@ -23,6 +23,12 @@ type httpError struct {
 	text   string
 }
 
+// reason returns the text without what to do.
+func (f *httpError) reason() string {
+	reason, _, _ := strings.Cut(strings.TrimSuffix(f.text, "."), "; ")
+	return reason
+}
+
 func fail(status int, text string) *httpError { return &httpError{status, text} }
 
 // write also bounds how long net/http reads the rest of the body, which it does so that the client gets the answer.
@@ -37,21 +43,36 @@ func (f *httpError) write(w http.ResponseWriter) {
 	_, _ = w.Write([]byte(f.text + "\n")) // a client that does not read it has gone
 }
 
-// admit decides whether a request may be handled at all. It refuses requests of foreign pages: a Host that is not ours, since a page's own
+const wrongToken = "The token is missing or wrong; send it as Authorization: Bearer TOKEN, or from a page as the WebSocket subprotocols \"acp\" and \"bearer.TOKEN\"."
+
+// admit decides whether a request may be handled at all, and returns the token that it presents. It refuses requests of foreign pages: a Host that is not ours, since a page's own
 // name may resolve to this host (DNS rebinding), and an unknown origin.
-func (h *Handler) admit(r *http.Request) *httpError {
+func (h *Handler) admit(r *http.Request) (token Token, f *httpError) {
 	if !h.isOurs(r.Host) {
-		return fail(http.StatusForbidden, "This server does not go by the name that the Host header has; use one of its own addresses.")
+		return token, fail(http.StatusForbidden, "This server does not go by the name that the Host header has; use one of its own addresses, or start it with --host and that name.")
 	}
 	for _, o := range r.Header.Values("Origin") {
 		if !slices.ContainsFunc(h.o.Origins, func(known string) bool { return strings.EqualFold(known, o) }) {
-			return fail(http.StatusForbidden, "Pages of this origin may not connect; start the server with --origin and the page's origin to allow it.")
+			return token, fail(http.StatusForbidden, "Pages of this origin may not connect; start the server with --origin and the page's origin to allow it.")
 		}
 	}
-	if token := *h.token.Load(); token != "" && !knowsToken(r, token) {
-		return fail(http.StatusUnauthorized, "The token is missing or wrong; send it as Authorization: Bearer TOKEN, or from a page as the WebSocket subprotocols \"acp\" and \"bearer.TOKEN\".")
+	h.mu.Lock()
+	tokens := h.tokens
+	h.mu.Unlock()
+	if tokens == nil {
+		return token, nil
 	}
-	return nil
+	given, ok := givenToken(r)
+	known := false
+	for _, t := range tokens {
+		if ok && subtle.ConstantTimeCompare([]byte(given), []byte(t.Secret)) == 1 {
+			token, known = t, true
+		}
+	}
+	if !known {
+		return token, fail(http.StatusUnauthorized, wrongToken)
+	}
+	return token, nil
 }
 
 func (h *Handler) isOurs(host string) bool {
@@ -68,13 +89,13 @@ func (h *Handler) isOurs(host string) bool {
 	})
 }
 
-// knowsToken checks the header, and the subprotocols that a WebSocket offers.
-func knowsToken(r *http.Request, wanted string) bool {
-	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), authorizationFor)
+// givenToken returns the token in the header, or in the subprotocols that a WebSocket offers.
+func givenToken(r *http.Request) (given string, ok bool) {
+	given, ok = strings.CutPrefix(r.Header.Get("Authorization"), authorizationFor)
 	if !ok && isUpgrade(r) {
 		offers := protocols(r)
 		if !slices.Contains(offers, subprotocol) {
-			return false // the answer must not repeat the token
+			return "", false // the answer must not repeat the token
 		}
 		for _, offer := range offers {
 			if token, is := strings.CutPrefix(offer, bearerProtocol); is {
@@ -82,7 +103,7 @@ func knowsToken(r *http.Request, wanted string) bool {
 			}
 		}
 	}
-	return ok && subtle.ConstantTimeCompare([]byte(given), []byte(wanted)) == 1
+	return given, ok
 }
 
 func protocols(r *http.Request) (offers []string) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/remote/serve"
 )
@@ -82,7 +83,7 @@ func startOn(t *testing.T, listener net.Listener, dial func(context.Context) (ne
 		change(&o)
 	}
 	s.h = New(o)
-	server := Server(s.h, nil)
+	server := Server(s.h, nil, zap.NewNop())
 	var work sync.WaitGroup
 	work.Go(func() { _ = server.Serve(listener) })
 	way := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}

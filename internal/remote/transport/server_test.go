@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 )
 
 // A request that is not a WebSocket upgrade gets an explanation.
@@ -35,7 +36,7 @@ func TestRouting(t *testing.T) {
 
 func TestServer(t *testing.T) {
 	config := &tls.Config{MinVersion: tls.VersionTLS13}
-	server := Server(http.NotFoundHandler(), config)
+	server := Server(http.NotFoundHandler(), config, zap.NewNop())
 	require.Equal(t, config, server.TLSConfig)
 	require.Positive(t, server.ReadHeaderTimeout)
 	require.Zero(t, server.WriteTimeout, "WebSockets stay open")

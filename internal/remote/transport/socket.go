@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -19,14 +20,16 @@ import (
 type socket struct {
 	h      *Handler
 	id     string
+	token  Token // by which it was admitted
+	begun  time.Time
 	conn   *websocket.Conn
 	to     Receiver
 	ctx    context.Context
 	cancel context.CancelFunc
 	awake  chan struct{}
-	moved  atomic.Int64 // pieces read, or written after a wait: a client that sends or takes them is alive
-	held   atomic.Bool  // the client is not being read
-	writes atomic.Int64 // start of the write in progress, in nanoseconds; 0 if none
+	moved  atomic.Int64              // pieces read, or written after a wait: a client that sends or takes them is alive
+	held   atomic.Bool               // the client is not being read
+	writes atomic.Pointer[time.Time] // start of the write in progress; nil if none
 
 	mu      sync.Mutex
 	queue   [][]byte
@@ -40,10 +43,10 @@ type socket struct {
 }
 
 // socket upgrades a request, and returns when the connection has ended.
-func (h *Handler) socket(w http.ResponseWriter, r *http.Request) *httpError {
+func (h *Handler) socket(w http.ResponseWriter, r *http.Request, token Token) *httpError {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context())) // net/http cancels it when the handler returns
 	defer cancel()
-	s := &socket{h: h, id: uuid.NewString(), ctx: ctx, cancel: cancel, awake: make(chan struct{}, 1)}
+	s := &socket{h: h, id: uuid.NewString(), token: token, begun: time.Now(), ctx: ctx, cancel: cancel, awake: make(chan struct{}, 1)}
 	if f := h.enter(s); f != nil {
 		return f
 	}
@@ -65,9 +68,9 @@ func (h *Handler) socket(w http.ResponseWriter, r *http.Request) *httpError {
 }
 
 func (s *socket) serve(r *http.Request) {
-	log := s.h.o.Log.With(zap.String("connection", s.id))
-	log.Debug("WebSocket connected", zap.String("from", r.RemoteAddr))
-	s.to = s.h.o.Join(s, s.h.clientOptions(r))
+	log := s.h.o.Log.With(zap.String("connection", s.id)).With(s.h.logFields(r, s.token)...)
+	log.Info("a client connected")
+	s.to = s.h.o.Join(s, s.clientOptions(r))
 	var work sync.WaitGroup
 	work.Go(s.write)
 	if !s.h.o.Local { // the system reports the end of a local process
@@ -85,7 +88,7 @@ func (s *socket) serve(r *http.Request) {
 	s.room.update(0, true)
 	s.mu.Unlock()
 	s.to.Disconnected()
-	log.Debug("WebSocket disconnected", zap.String("reason", reason), zap.Error(err))
+	log.Info("a client disconnected", zap.String("reason", cmp.Or(reason, "it left")), zap.NamedError("read", err))
 }
 
 // read passes the client's messages to the receiver until the connection ends.
@@ -102,6 +105,7 @@ func (s *socket) read() error {
 			full = nil
 		}
 		if kind != websocket.MessageText {
+			s.stop(websocket.StatusUnsupportedData, "ACP is sent in text messages, and this was a binary one")
 			if _, err := io.Copy(io.Discard, r); err != nil {
 				return err
 			}
@@ -112,7 +116,7 @@ func (s *socket) read() error {
 			s.stop(websocket.StatusTryAgainLater, err.Error())
 			<-s.ctx.Done() // when the reason was sent
 		}
-		if err == nil {
+		if err == nil && !s.isLate() { // otherwise the client, whose token may be revoked, gets no answer
 			full = s.to.Receive(text)
 		}
 		release()
@@ -262,9 +266,9 @@ func (s *socket) writeMessage(text []byte) error {
 // alive; a full one takes it only after the client has read something.
 func (s *socket) writing() (written func()) {
 	began := time.Now()
-	s.writes.Store(began.UnixNano())
+	s.writes.Store(&began)
 	return func() {
-		if s.writes.Store(0); time.Since(began) >= blockedAfter {
+		if s.writes.Store(nil); time.Since(began) >= blockedAfter {
 			s.moved.Add(1)
 		}
 	}
@@ -273,7 +277,7 @@ func (s *socket) writing() (written func()) {
 // isBlocked reports whether a piece waits for room.
 func (s *socket) isBlocked() bool {
 	began := s.writes.Load()
-	return began != 0 && time.Since(time.Unix(0, began)) >= blockedAfter
+	return began != nil && time.Since(*began) >= blockedAfter
 }
 
 func (s *socket) isLate() bool {

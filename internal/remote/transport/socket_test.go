@@ -51,15 +51,29 @@ func hear(t *testing.T, c *websocket.Conn) string {
 	return string(text)
 }
 
+// A binary message ends the connection, since whoever sends one would wait for its answer for ever. What follows it is not handled.
+func TestBinaryMessage(t *testing.T) {
+	s := start(t, nil)
+	a, c, _ := s.opened(nil)
+	say(t, c, websocket.MessageBinary, initialize)
+	_ = c.Write(context.Background(), websocket.MessageText, []byte(prompt))
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	_, _, err := c.Read(ctx)
+	require.Equal(t, websocket.StatusUnsupportedData, websocket.CloseStatus(err), err)
+	require.ErrorContains(t, err, "ACP is sent in text messages")
+	wait(t, a.gone)
+	require.Empty(t, a.got)
+}
+
 func TestWebSocket(t *testing.T) {
 	s := start(t, nil)
 	a, c, response := s.opened(nil)
 	require.Equal(t, 101, response.StatusCode)
 	require.NotEmpty(t, response.Header.Get(connectionHeader))
 	require.Equal(t, "1.2.3", response.Header.Get(versionHeader))
-	say(t, c, websocket.MessageBinary, initialize)
 	say(t, c, websocket.MessageText, initialize)
-	require.Contains(t, hear(t, c), `"protocolVersion":1`, "the binary one was passed over")
+	require.Contains(t, hear(t, c), `"protocolVersion":1`)
 	say(t, c, websocket.MessageText, "{nothing")
 	require.Equal(t, "{nothing", wait(t, a.got), "what is no message its receiver says")
 	say(t, c, websocket.MessageText, prompt)
@@ -78,7 +92,7 @@ func TestWebSocket(t *testing.T) {
 
 func TestWebSocketAdmission(t *testing.T) {
 	s := start(t, func(o *Options) {
-		o.Token, o.Origins, o.Hosts = "secret", []string{"https://editor.example"}, []string{"127.0.0.1"}
+		o.Tokens, o.Origins, o.Hosts = someTokens, []string{"https://editor.example"}, []string{"127.0.0.1"}
 	})
 	page := []string{"acp", "bearer.secret"}
 	_, c, _ := s.opened(page, "Origin: https://editor.example")
@@ -148,7 +162,7 @@ func TestWebSocketSlowReader(t *testing.T) {
 }
 
 func TestDial(t *testing.T) {
-	s := start(t, func(o *Options) { o.Token, o.Local = "secret", true })
+	s := start(t, func(o *Options) { o.Tokens, o.Local = someTokens, true })
 	_, err := Dial(context.Background(), s.dial, "ws://localhost/acp", "wrong")
 	require.ErrorContains(t, err, "401 Unauthorized: The token is missing or wrong")
 	refused := func(context.Context) (net.Conn, error) { return nil, context.DeadlineExceeded }
@@ -158,7 +172,9 @@ func TestDial(t *testing.T) {
 	c, err := Dial(context.Background(), s.dial, "ws://localhost/acp", "secret")
 	require.NoError(t, err)
 	a := wait(t, s.joined)
-	require.Equal(t, serve.ClientOptions{Local: true, From: "socket"}, a.options)
+	require.NotEmpty(t, a.options.Connection)
+	a.options.Connection = ""
+	require.Equal(t, serve.ClientOptions{Local: true, From: "socket", Role: serve.Full, Token: "anna"}, a.options)
 	require.NoError(t, c.Write(context.Background(), []byte(initialize)))
 	answer, err := c.Read(context.Background())
 	require.NoError(t, err)
@@ -181,17 +197,6 @@ func TestDial(t *testing.T) {
 	a = wait(t, s.joined)
 	require.NoError(t, c.Close())
 	wait(t, a.gone)
-}
-
-func TestTooManyConnections(t *testing.T) {
-	s := start(t, nil)
-	s.joined = make(chan *testReceiver, maxConnections)
-	for range maxConnections {
-		s.opened(nil)
-	}
-	_, response, err := s.upgrade(nil)
-	require.Error(t, err)
-	require.Equal(t, 503, response.StatusCode)
 }
 
 func TestHandlerClosesWebSockets(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/coder/websocket"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/remote/serve"
@@ -30,6 +30,12 @@ const Path = "/acp"
 // healthPath answers, without a token, that the server runs, and nothing else.
 const healthPath = "/healthz"
 
+// readyPath answers, without a token, whether the server can open sessions; metricsPath, with one, its metrics.
+const (
+	readyPath   = "/readyz"
+	metricsPath = "/metrics"
+)
+
 // The header of the RFD, and ours for the server's version.
 const (
 	connectionHeader = "Acp-Connection-Id"
@@ -38,7 +44,8 @@ const (
 
 // Limits that no option changes.
 const (
-	maxConnections = 256              // per handler; further ones get 503
+	maxConnections = 256              // per handler; further ones get 503, or the place of one that has sent nothing
+	maxHalfOpen    = 256              // connections per server without a WebSocket; the oldest gives way to a further one
 	pieceSize      = 32 << 10         // bytes written at once; a client that takes a queued piece is alive
 	refuseLimit    = 10 * time.Second // for the rest of an unwanted body
 	lingerLimit    = 10 * time.Second // how long an ending connection waits until its queue is written
@@ -54,28 +61,38 @@ type Receiver interface {
 	Disconnected()
 }
 
+// Token is a secret by which a client is admitted.
+type Token struct {
+	Name   string // for the log
+	Secret string
+	Role   serve.Role // of its clients
+}
+
 // Options configure a handler.
 type Options struct {
 	Join       func(out serve.Outlet, o serve.ClientOptions) Receiver
-	Local      bool     // it listens on a socket that only this user can open
-	Token      string   // required from each client, until SetToken; "" for none
-	Origins    []string // of pages whose scripts may connect, such as "https://example.org"
-	Hosts      []string // accepted Host headers, with or without a port; nil for any
-	MaxMessage int64    // maximum size of a client's message, in bytes; 0 means 256 MiB if Local, otherwise 64 MiB
-	MaxWaiting int      // maximum size of the queue for a slow client, in bytes; 0 means 64 MiB
-	Version    string   // of the server, as sent to clients
+	Local      bool                    // it listens on a socket that only this user can open
+	Tokens     []Token                 // each client must present one of them, until SetTokens; nil for none
+	Origins    []string                // of pages whose scripts may connect, such as "https://example.org"
+	Hosts      []string                // accepted Host headers, with or without a port; nil for any
+	MaxMessage int64                   // maximum size of a client's message, in bytes; 0 means 256 MiB if Local, otherwise 64 MiB
+	MaxWaiting int                     // maximum size of the queue for a slow client, in bytes; 0 means 64 MiB
+	Metrics    func(w io.Writer) error // writes the metrics of the server; nil if there are none
+	Ready      func() error            // returns why the server can open no session; nil if that is not known
+	Refused    func(status int)        // counts a refused request; may be nil
+	Version    string                  // of the server, as sent to clients
 	Log        *zap.Logger
 }
 
 // Handler serves the endpoint. Make it with New and end it with Close.
 type Handler struct {
 	o      Options
-	token  atomic.Pointer[string]
 	bodies budget
 	work   sync.WaitGroup // connections
 
 	mu     sync.Mutex
 	closed bool
+	tokens []Token
 	all    map[*socket]struct{}
 }
 
@@ -91,12 +108,25 @@ func New(o Options) *Handler {
 	o.Log = cmp.Or(o.Log, zap.NewNop())
 	h := &Handler{o: o, all: make(map[*socket]struct{})}
 	h.bodies.left.Store(4 * o.MaxMessage)
-	h.SetToken(o.Token)
+	h.tokens = o.Tokens
 	return h
 }
 
-// SetToken sets the token that each new client must know; "" for none.
-func (h *Handler) SetToken(token string) { h.token.Store(&token) }
+// SetTokens replaces the tokens. Connections by tokens that are not among them, with the same name and role, end.
+func (h *Handler) SetTokens(tokens []Token) {
+	h.mu.Lock()
+	h.tokens = tokens
+	var revoked []*socket
+	for s := range h.all {
+		if !slices.Contains(tokens, s.token) {
+			revoked = append(revoked, s)
+		}
+	}
+	h.mu.Unlock()
+	for _, s := range revoked {
+		s.stop(websocket.StatusPolicyViolation, "the token was revoked or changed")
+	}
+}
 
 // ServeHTTP answers one request. For a WebSocket it returns when the client leaves, the receiver ends the connection, or Close does.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -104,19 +134,44 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "ok\n") // a client that does not read it has gone
 		return
 	}
-	if f := h.admit(r); f != nil {
-		f.write(w)
+	if r.URL.Path == readyPath && h.isOurs(r.Host) && h.o.Ready != nil {
+		if h.o.Ready() != nil { // the reason is for the server's user
+			fail(http.StatusServiceUnavailable, "not ready").write(w)
+			return
+		}
+		_, _ = io.WriteString(w, "ok\n") // a client that does not read it has gone
 		return
 	}
-	w.Header().Set(versionHeader, h.o.Version)
-	if f := h.route(w, r); f != nil {
+	token, f := h.admit(r)
+	if f == nil {
+		w.Header().Set(versionHeader, h.o.Version)
+		f = h.route(w, r, token)
+	}
+	if f != nil {
+		if h.o.Refused != nil {
+			h.o.Refused(f.status)
+		}
+		h.o.Log.Warn("refused a connection", append(h.logFields(r, token), zap.Int("status", f.status), zap.String("reason", f.reason()))...)
 		f.write(w)
 	}
 }
 
+// logFields are the fields of the log by which the client that sent a request is known: the name of the token, if it presents one.
+func (h *Handler) logFields(r *http.Request, token Token) []zap.Field {
+	fields := []zap.Field{zap.String("from", h.origin(r))}
+	if token.Name != "" {
+		fields = append(fields, zap.String("token", token.Name), zap.Stringer("role", token.Role))
+	}
+	return fields
+}
+
 // route handles an admitted request, or returns the error to answer with.
-func (h *Handler) route(w http.ResponseWriter, r *http.Request) *httpError {
+func (h *Handler) route(w http.ResponseWriter, r *http.Request, token Token) *httpError {
 	switch {
+	case r.URL.Path == metricsPath && h.o.Metrics != nil && r.Method == http.MethodGet:
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_ = h.o.Metrics(w) // a client that does not read it has gone
+		return nil
 	case r.URL.Path != Path:
 		return fail(http.StatusNotFound, "There is nothing here; ACP is at "+Path+".")
 	case !isUpgrade(r):
@@ -124,22 +179,41 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request) *httpError {
 		w.Header().Set("Upgrade", "websocket")
 		return fail(http.StatusUpgradeRequired, "This server speaks ACP by WebSocket alone, not by Streamable HTTP: connect with a ws:// or wss:// URL.")
 	}
-	return h.socket(w, r)
+	return h.socket(w, r, token)
 }
 
 // enter adds a connection, unless there are too many or the handler is closed. The caller must call leave.
 func (h *Handler) enter(s *socket) *httpError {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if len(h.all) >= maxConnections {
+		h.evictSilent()
+	}
 	switch {
 	case h.closed:
 		return fail(http.StatusServiceUnavailable, "The server ends; connect again later.")
+	case h.tokens != nil && !slices.Contains(h.tokens, s.token): // SetTokens has revoked it since
+		return fail(http.StatusUnauthorized, wrongToken)
 	case len(h.all) >= maxConnections:
 		return fail(http.StatusServiceUnavailable, "The server has too many connections; close some first.")
 	}
 	h.all[s] = struct{}{}
 	h.work.Add(1)
 	return nil
+}
+
+// evictSilent ends the oldest connection that has sent nothing, if there is one. The caller holds mu.
+func (h *Handler) evictSilent() {
+	var oldest *socket
+	for s := range h.all {
+		if s.moved.Load() == 0 && (oldest == nil || s.begun.Before(oldest.begun)) {
+			oldest = s
+		}
+	}
+	if oldest != nil {
+		delete(h.all, oldest)
+		oldest.end("it has sent nothing, and another client needs its place")
+	}
 }
 
 func (h *Handler) leave(s *socket) {
@@ -171,20 +245,28 @@ func (h *Handler) end() []*socket {
 }
 
 // clientOptions returns what the receiver gets to know of the client that sent the request.
-func (h *Handler) clientOptions(r *http.Request) serve.ClientOptions {
-	if h.o.Local {
-		return serve.ClientOptions{Local: true, From: "socket"}
-	}
-	return serve.ClientOptions{From: r.RemoteAddr}
+func (s *socket) clientOptions(r *http.Request) serve.ClientOptions {
+	return serve.ClientOptions{Local: s.h.o.Local, From: s.h.origin(r), Role: s.token.Role, Token: s.token.Name, Connection: s.id}
 }
 
-// Server makes an HTTP server for a handler. It speaks HTTP/1.1 alone, with which a WebSocket begins, and works without TLS, for a loopback
+// origin returns where a request comes from, for people.
+func (h *Handler) origin(r *http.Request) string {
+	if h.o.Local {
+		return "socket"
+	}
+	return r.RemoteAddr
+}
+
+// Server makes an HTTP server for a handler, which logs its errors. It speaks HTTP/1.1 alone, with which a WebSocket begins, and works without TLS, for a loopback
 // address or a local socket. Headers must arrive within ten seconds; after them the Handler bounds the time itself.
-func Server(h http.Handler, config *tls.Config) *http.Server {
+func Server(h http.Handler, config *tls.Config, log *zap.Logger) *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
+	errors, _ := zap.NewStdLogAt(log, zap.WarnLevel) // the level is known
 	return &http.Server{
-		Handler: h, TLSConfig: config, Protocols: &protocols,
+		ConnState: new(halfOpen).update,
+		ErrorLog:  errors,
+		Handler:   h, TLSConfig: config, Protocols: &protocols,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,

@@ -31,6 +31,9 @@ const killTimeout = 3 * time.Second
 // errNotExited is the Exit.Err of a program that did not exit within killTimeout.
 var errNotExited = errors.New("it was killed and does not end")
 
+// ErrDir means that a program was not started because of its working directory. The error also wraps the cause.
+var ErrDir = errors.New("working directory")
+
 // Command describes a program to run.
 type Command struct {
 	Path    string // of the program; looked up in the PATH if it has no separator
@@ -173,10 +176,10 @@ func (c Command) execCmd() (*exec.Cmd, error) {
 	if c.Dir != "" {
 		info, err := callBounded(c.Dir, stat)
 		if err != nil {
-			return nil, fmt.Errorf("working directory: %w", err)
+			return nil, fmt.Errorf("%w: %w", ErrDir, err)
 		}
 		if !info.IsDir() {
-			return nil, fmt.Errorf("working directory %s is no directory", c.Dir)
+			return nil, fmt.Errorf("%w: %w", ErrDir, &fs.PathError{Op: "chdir", Path: c.Dir, Err: syscall.ENOTDIR})
 		}
 	}
 	path := c.Path

@@ -112,7 +112,8 @@ func TestDirectoryIsLookedAtFirst(t *testing.T) {
 	file := t.TempDir() + "/file"
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, err := Start(Command{Path: os.Args[0], Dir: file})
-	require.ErrorContains(t, err, "is no directory")
+	require.ErrorIs(t, err, ErrDir)
+	require.ErrorContains(t, err, "not a directory")
 	_, err = Start(Command{Path: os.Args[0], Dir: file + "none"})
 	require.True(t, errors.Is(err, os.ErrNotExist))
 }

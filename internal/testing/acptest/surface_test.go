@@ -50,7 +50,7 @@ func sources(t *testing.T, dirs ...string) string {
 func TestKnown(t *testing.T) {
 	surface, known := ours(t)
 	require.Empty(t, known.NotLookedAt(surface), "known.json says of each whether it is served")
-	code := sources(t, "acp/protocol", "adapter", "adapter/options", "render")
+	code := sources(t, "acp/protocol", "adapter", "adapter/session", "adapter/options", "render")
 	page, err := os.ReadFile(root + "docs/programs.md")
 	require.NoError(t, err)
 	_, list, _ := strings.Cut(string(page), "**Not there.**")
@@ -121,7 +121,7 @@ func TestNews(t *testing.T) {
 	}, known.News(surface, theirs))
 	require.Equal(t, []string{"capability of agent: sessionCapabilities.dream", "method of agent: session/dream", "update: dream_update"}, known.NotLookedAt(theirs))
 	gone := Surface{}
-	require.Contains(t, known.News(surface, gone), "gone: method of agent: logout; declined because droid has no way to log out but its own user interface")
+	require.Contains(t, known.News(surface, gone), "gone: capability of agent: promptCapabilities.audio; declined because droid takes no audio")
 }
 
 func TestCheckLook(t *testing.T) {

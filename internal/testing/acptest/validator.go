@@ -155,8 +155,8 @@ func newerResult(result json.RawMessage, answered string) (json.RawMessage, stri
 }
 
 // tellsUnstable are stable methods whose results may have unstable fields without a capability of the client: capabilities such as that of
-// session/fork, and the usage of a prompt.
-var tellsUnstable = []string{"initialize", "session/prompt"}
+// session/fork, the usage of a prompt, and whether a listed session is archived.
+var tellsUnstable = []string{"initialize", "session/prompt", "session/list"}
 
 // withoutModels checks and removes the field "models", which clients still read from the results that open a session. It was removed from
 // the schema.

@@ -19,7 +19,7 @@ func TestEventsHaveTheirPlaces(t *testing.T) {
 	rows := eventTypes(t)
 	require.Greater(t, len(rows), 20)
 	decoded, page := text(t, "droid/stream/decode_test.go"), text(t, "../docs/dev/protocol.md")
-	uses := text(t, "quirks/normalizer.go") + text(t, "render/view.go") + text(t, "adapter/translate.go")
+	uses := text(t, "quirks/normalizer.go") + text(t, "render/view.go") + text(t, "adapter/session/translate.go")
 	var missing []string
 	for kind, name := range rows {
 		for place, has := range map[string]bool{

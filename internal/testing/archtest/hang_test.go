@@ -13,27 +13,27 @@ import (
 // mayHang matches calls for which a disk, another process or a program may never return.
 var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFile|WriteFile|ReadDir|Remove|RemoveAll|Rename|Mkdir|MkdirAll)` +
 	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|config\.(ProjectDirs|OfProject)|files\.(Read|Write)\w*|subprocess\.\w+|editorfs\.(Open|Replay)` +
-	`|.*\.store\(\)\.\w+|.*\.cfg\.(Store\.\w+|Trust\.(Check|Trust|Forget)|Locate|Login)|keeper\.Answer|.*\.Stat|.*\.(WriteFile|ReplayWarnings)` +
+	`|.*\.store\(\)\.\w+|.*\.(cfg|[cC]onfig)\.(Store\.\w+|Trust\.(Check|Trust|Forget)|Locate|Login)|keeper\.Answer|.*\.Stat|.*\.(WriteFile|ReplayWarnings)` +
 	`|<-.*\.(Exited\(\)|over))$`)
 
 // withLimit matches the functions that wait for a call no longer than a time. Their first argument that is a string
 // names the call.
-var withLimit = regexp.MustCompile(`^(files\.CallBounded|files\.CallBoundedDetached|ofSession|o\.mark|.*\.calls\.Cleanup|.*\.atEnd)$`)
+var withLimit = regexp.MustCompile(`^(files\.CallBounded|files\.CallBoundedDetached|ofSession|l\.mark|.*\.[cC]alls\.Cleanup|.*\.AtEnd)$`)
 
 // limited are the packages whose calls have a limit.
-var limited = []string{"internal/adapter", "internal/adapter/opening", "internal/adapter/internal/process", "internal/droid/store"}
+var limited = []string{"internal/adapter", "internal/adapter/session", "internal/adapter/command", "internal/adapter/launch", "internal/adapter/internal/process", "internal/droid/store"}
 
 // exempt are functions of these packages that make such calls without a limit, each with the reason.
 var exempt = map[string]string{
-	"readText":           "fileReader calls it with a limit",
-	"editorFiles.open":   "openFiles calls it with a limit",
-	"New":                "Opener.Stat is called with a limit",
-	"Agent.authenticate": "it runs in a goroutine for which only requests to log in wait",
-	"Session.afterEnd":   "a session that ends has killed its droid",
-	"startProblem":       "subprocess.LookPath takes at most 3 s",
+	"readText":              "fileReader calls it with a limit",
+	"Agent.openEditorFiles": "openFiles calls it with a limit",
+	"New":                   "Launcher.Stat is called with a limit",
+	"Agent.authenticate":    "it runs in a goroutine for which only requests to log in wait",
+	"Session.afterEnd":      "a session that ends has killed its droid",
+	"startProblem":          "subprocess.LookPath takes at most 3 s",
 }
 
-// TestCallsThatHang: each call of these packages that may hang has a limit, and a name for which internal/adapter has a
+// TestCallsThatHang: each call of these packages that may hang has a limit, and a name for which internal/adapter/session has a
 // test in which it hangs. Each of these tests has such a call.
 func TestCallsThatHang(t *testing.T) {
 	m := readModule(t)
@@ -44,7 +44,7 @@ func TestCallsThatHang(t *testing.T) {
 	}
 	require.Empty(t, unlimited, "calls that may hang, by the function that makes them: call them through files.CallBounded")
 	require.Greater(t, len(named), 20)
-	require.Equal(t, hangTests(m), named, "hangTests in internal/adapter/hang_test.go, and the names of these calls")
+	require.Equal(t, hangTests(m), named, "hangTests in internal/adapter/session/hang_test.go, and the names of these calls")
 }
 
 // hangingCalls returns the names of the calls of these packages that have a limit, and the others that may hang by the
@@ -100,9 +100,9 @@ func limits(m *tree, call *ast.CallExpr) string {
 	return ""
 }
 
-// hangTests returns the keys of internal/adapter's table hangTests.
+// hangTests returns the keys of internal/adapter/session's table hangTests.
 func hangTests(m *tree) (names []string) {
-	for _, file := range m.tests["internal/adapter"] {
+	for _, file := range m.tests["internal/adapter/session"] {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if spec, ok := n.(*ast.ValueSpec); ok && spec.Names[0].Name == "hangTests" {
 				for _, e := range spec.Values[0].(*ast.CompositeLit).Elts {
@@ -130,7 +130,7 @@ func TestHangingCallsAreSeen(t *testing.T) {
 		`os.Stat("x")`:                                           true,
 		`f(os.Stat)`:                                             true,
 		`a.cfg.Store.Find("x")`:                                  true,
-		`a.opener.Stat("x")`:                                     true,
+		`a.launcher.Stat("x")`:                                   true,
 		`<-client.Exited()`:                                      true,
 		`other.Kill(); <-client.Exited()`:                        true,
 		`client.Kill(); <-client.Exited()`:                       false,

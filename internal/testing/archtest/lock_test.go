@@ -18,15 +18,15 @@ import (
 // givesUp are the functions that give a session's lock up and get it back, and takes those that take it.
 var (
 	givesUp = regexp.MustCompile(`monitor\.Monitor\)\.(WaitFor|Await|Unlocked|Yield|Settle)$|telling\.(Question|Request\[.*\])\)\.(Await|Lead)$`)
-	takes   = regexp.MustCompile(`adapter\.Session\)\.enter$|monitor\.Monitor\)\.Lock$`)
+	takes   = regexp.MustCompile(`session\.Session\)\.Enter$|monitor\.Monitor\)\.Lock$`)
 	// elsewhere are those whose functions run in another goroutine, or without the lock.
-	elsewhere = regexp.MustCompile(`monitor\.Monitor\)\.(Go|Post|Unlocked)$|adapter\.Session\)\.(async|unlocked\w*)$`)
+	elsewhere = regexp.MustCompile(`monitor\.Monitor\)\.(Go|Post|Unlocked)$|session\.Session\)\.(async|unlocked\w*)$`)
 )
 
 // TestLockIsGivenUpInSight: of the functions that are called with a session's lock only those give it up that have a context: what
 // applies events, decides, or is a condition never does.
 func TestLockIsGivenUpInSight(t *testing.T) {
-	loose, all := givesUpUnseen(t, "internal/adapter")
+	loose, all := givesUpUnseen(t, "internal/adapter/session")
 	require.Empty(t, loose)
 	require.Greater(t, all, 40)
 }

@@ -19,7 +19,7 @@ var areas = map[string]string{
 	"render":    "quirks droid acp sys text",
 	"quirks":    "droid",
 	"workspace": "droid sys text",
-	"cli":       "droid jsonrpc sys text",
+	"cli":       "quirks droid jsonrpc sys text",
 	"remote":    "acp jsonrpc sys text",
 	"droid":     "jsonrpc sys text",
 	"acp":       "jsonrpc text",
@@ -95,8 +95,9 @@ var restricted = map[string]struct {
 	// internal/sys/files bounds reads and writes files whole. The others say in place why they do not use it.
 	"opens files": {regexp.MustCompile(`^os\.(Create|CreateTemp|Link|Open|OpenFile|ReadFile|Rename|WriteFile)$|^io\.ReadAll$|/unix\.Flock$`),
 		"sys cmd cli/doctor droid/login droid/store remote workspace/editorfs"},
-	// SECURITY.md: droid-acp opens no connection to the network, and is reached from there by serve --listen alone.
-	"uses networks": {regexp.MustCompile(`^(net|net/[^u].*|crypto/tls|golang\.org/x/net\b.*|github\.com/coder/websocket)$|\.Socket$`), "cmd droid/hooks remote"},
+	// SECURITY.md: droid-acp opens no connection to the network but to a gateway that a client sets, and is reached from there by
+	// serve --listen alone.
+	"uses networks": {regexp.MustCompile(`^(net|net/[^u].*|crypto/tls|golang\.org/x/net\b.*|github\.com/coder/websocket)$|\.Socket$`), "cmd droid/gateway droid/hooks remote"},
 	// The others of those use Unix sockets.
 	"connects": {regexp.MustCompile(`^connect$`), "cmd remote/transport"},
 	// These parse tables when the program or a hook starts: 5, 1, 0.3 and 0.1 ms.

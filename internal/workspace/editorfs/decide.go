@@ -6,7 +6,7 @@ import (
 	"droid-acp/internal/text/udiff"
 )
 
-// comparison is what is known when the editor's text of a file is compared with the disk's.
+// comparison is the state of a file in which the editor's text is compared with the disk's.
 type comparison struct {
 	same      bool          // the texts are equal except for line endings
 	confirmed bool          // the editor has had the disk's text since the file's last change
@@ -89,12 +89,12 @@ func judgeWrite(before, droids, disk, buffer string, mayReload bool) finding {
 	return findingOther
 }
 
-// resolution is what becomes of droid's edit if the disk has neither the text from before nor the one that it must get.
+// resolution says what to do with droid's edit if the disk has neither the text from before nor the one that it must get.
 type resolution string
 
 const (
 	resolveTorn    resolution = "torn"    // the disk has an incomplete write of the text, which is written again
-	resolveMerge   resolution = "merge"   // someone has saved a change beside droid's edit: the disk gets both
+	resolveMerge   resolution = "merge"   // another change was saved concurrently with droid's edit: the disk gets both
 	resolveOverlap resolution = "overlap" // someone has changed the same lines as droid
 )
 

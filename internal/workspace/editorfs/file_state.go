@@ -22,7 +22,7 @@ const (
 	maxEarlier    = 8
 )
 
-// fileState is what is known of one file. Files.mu guards it, except for lock.
+// fileState is the known state of one file. Files.mu guards it, except for lock.
 type fileState struct {
 	lock       chan struct{} // has one element while an edit has locked the file
 	users      int           // number of holders and waiters of lock; at 0 the place may be dropped

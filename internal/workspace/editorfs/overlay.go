@@ -39,7 +39,7 @@ type OverlayOptions struct {
 	KeepTimes bool
 }
 
-// droidFile is what droid knows of a file.
+// droidFile is a file as droid knows it.
 type droidFile struct {
 	mtime   time.Time // of droid's last read or write of the file
 	text    uint64    // exact hash of the text that it has written or seen

@@ -6,7 +6,7 @@ import (
 	"droid-acp/internal/droid/projectconfig"
 )
 
-// Step is what must happen before a prompt is sent to droid.
+// Step is the next step before a prompt is sent to droid.
 type Step int
 
 // After all but StepSend, another look decides again.
@@ -24,8 +24,8 @@ type Facts struct {
 	// that they must be asked.
 	present       projectconfig.Layer
 	Allowed, asks bool
-	// started is what the project brought when droid was started. All means that nothing of it was left out, and revoked that the user has
-	// since revoked a yes to some of it.
+	// started describes the project at droid's start. All means that nothing of it was left out, and revoked that the user has since
+	// revoked a yes to some of it.
 	started      projectconfig.Layer
 	All, revoked bool
 	// CanAsk means that the user can be asked about all of it.

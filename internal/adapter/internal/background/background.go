@@ -30,8 +30,8 @@ type Commands struct {
 	lost  int // of which nothing is known
 }
 
-// Handle takes an event of droid's. It returns the command that goes on from here on, nil for none: what the result of a
-// call says counts only where the call asked for that.
+// Handle handles an event of droid. It returns the command that continues in the background from here on, nil for none: the result of a
+// call counts only if the call asked for that.
 func (c *Commands) Handle(now time.Time, ev quirks.Event) *Command {
 	switch ev := ev.(type) {
 	case quirks.ToolStarted:
@@ -62,7 +62,7 @@ func (c *Commands) called(id, tool string, input json.RawMessage) {
 	}
 }
 
-// Running are those that have not ended as far as one knows, the oldest first.
+// Running returns the commands that have presumably not ended, the oldest first.
 func (c *Commands) Running() []*Command { return slices.Clone(c.run) }
 
 // Known is how many there were.

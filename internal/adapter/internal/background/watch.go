@@ -51,7 +51,7 @@ func Begin(client *droid.Client, id int, output string) (*Watch, error) {
 type Look struct {
 	Runs      bool
 	Piece     string // what it has written since the last look
-	LastWords string // the end of what it wrote, where it runs no more: lines, as far as there is one
+	LastWords string // the last lines that it wrote, if it has ended
 	At        int64  // how much it had written up to the end of Piece
 }
 
@@ -69,8 +69,8 @@ func (w *Watch) Look(reads bool, at int64) (l Look) {
 	return l
 }
 
-// read is what was written since at, as valid UTF-8, the end of it where that is much, and up to where it goes. more
-// says that there may be more: a character that has not come whole is left for then.
+// read returns what was written since at, as valid UTF-8 and cut to its end if it is long, and the offset behind it. more says that more
+// may be there: an incomplete character is left for the next read.
 func (w *Watch) read(more bool, at int64) (string, int64) {
 	data, from := w.end(at, most)
 	if more {

@@ -42,8 +42,8 @@ func (l *List) Look() int {
 	return l.looks
 }
 
-// Take takes what was found in a look, unless a later look was taken already. What droid
-// does not tell is not offered, unless it told so before.
+// Take records the result of a look, unless a later look was recorded already. A command that droid does not report is not offered, unless
+// it was reported before.
 func (l *List) Take(look int, found Found) {
 	if look < l.taken {
 		return
@@ -91,9 +91,8 @@ func Split(text string) (name, args string, ok bool) {
 	return text[:end], strings.TrimSpace(text[end:]), true
 }
 
-// Name is the name under which users type a command or a skill: small letters,
-// digits and _, with one - for all that stands between them, as droid makes it (0.215
-// and 0.225). A name that has none of these stays as it is, unless spaces are in it.
+// Name returns the name that users type for a command or a skill: lower case letters, digits and _, with one - for everything between them,
+// as droid makes it (0.215 and 0.225). A name that has none of these stays as it is, unless it contains spaces.
 func Name(name string) string {
 	var b strings.Builder
 	readable, gap := false, false

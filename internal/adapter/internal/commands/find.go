@@ -33,7 +33,7 @@ func Find(ctx context.Context, client *droid.Client) (found Found) {
 	return found
 }
 
-// after adds what droid did not tell this time and was known before.
+// after adds what droid reported before and not this time.
 func (f Found) after(before Found) Found {
 	if f.commands == nil {
 		f.commands = before.commands
@@ -76,7 +76,7 @@ func isTyped(skill droid.Skill) bool {
 // AnyArguments is the hint for the arguments of a command that gives none.
 const AnyArguments = "arguments"
 
-// describe is a row of the menu: the first sentence that does not tell a model when to use a skill.
+// describe returns the description in the menu: the first sentence that does not say when a model should use the skill.
 func describe(name, description, hint string) protocol.AvailableCommand {
 	sentence, rest := render.CutSentence(render.FirstLine(description))
 	for strings.HasPrefix(sentence, "Use when ") {

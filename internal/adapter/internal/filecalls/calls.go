@@ -57,7 +57,7 @@ const (
 	delivered       // our hook after the tool has come
 )
 
-// stageOf is how far a call is whose hook comes.
+// stageOf returns the stage of a call whose hook runs.
 var stageOf = map[string]stage{BeforeTool: announced, AfterTool: done}
 
 // edits reports whether the call changes files.
@@ -103,10 +103,9 @@ func (c *Calls) Handle(ev quirks.Event, cwd string) {
 	}
 }
 
-// HeardHooks takes which hooks droid runs after a tool, and that they have ended. It runs edits
-// one after the other. The user's own hooks run beside ours, and may well write the file that
-// was edited: then it stays as droid and they leave it on the disk. If ours was not among them,
-// it does as well: 0.99 cannot start a hook for a file of more than some 125 kB.
+// HeardHooks records which hooks droid runs after a tool, and their ends. droid runs edits one after the other. The user's own hooks run
+// concurrently with ours, and may write the edited file: then it stays as it is on disk. The same holds if ours was not among them: 0.99
+// cannot start a hook for a file of more than some 125 kB.
 func (c *Calls) HeardHooks(ev stream.Event) {
 	switch ev := ev.(type) {
 	case stream.HookStarted:
@@ -204,7 +203,7 @@ func (c *Calls) Has(id string) bool { return c.call(id) != nil }
 type Hook struct {
 	Event, Tool string
 	Input       json.RawMessage
-	Job         *Job // what is to be done before droid goes on, once that is known; nil for nothing
+	Job         *Job // to be done before droid continues, once that is known; nil for nothing
 
 	files []string
 }
@@ -221,7 +220,7 @@ func (c *Calls) Hooked(h *Hook, cwd string) {
 // Waits reports whether a hook waits for its call. It gets its Job at most as long as it does.
 func (c *Calls) Waits(h *Hook) bool { return slices.Contains(c.hooks, h) }
 
-// Forget gives up a hook that may wait in vain.
+// Forget abandons a hook that may wait for nothing.
 func (c *Calls) Forget(h *Hook) {
 	if i := slices.Index(c.hooks, h); i >= 0 {
 		c.hooks = slices.Delete(c.hooks, i, i+1)

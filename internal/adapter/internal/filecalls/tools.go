@@ -57,5 +57,5 @@ func mayChangeFiles(name string) bool {
 		"ExitSpecMode", "FetchUrl", "WebSearch", "ToolSearch", "Skill":
 		return false
 	}
-	return true // Execute, Task, the tools of MCP servers, and those that nobody knows
+	return true // Execute, Task, the tools of MCP servers, and unknown ones
 }

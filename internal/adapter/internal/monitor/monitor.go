@@ -1,6 +1,5 @@
-// Package monitor has the lock of a session, a Monitor. Its holder may wait for a condition, and may give it up for what blocks. It
-// goes to whoever waits for a condition that holds, the oldest first, and then to those who asked for it, in the order in which
-// they did.
+// Package monitor implements the lock of a session, a Monitor. Its holder may wait for a condition, and may release it during a call that
+// blocks. It goes to the oldest waiter whose condition holds, and then to those who asked for it, in order.
 package monitor
 
 import (
@@ -94,8 +93,8 @@ func (m *Monitor) Unlock() {
 	m.hand(nil)
 }
 
-// WaitFor gives the lock up until the condition holds, or ctx or the Monitor ends, which the error tells. The condition is evaluated
-// with the lock. It must be pure; where it panics, so does WaitFor. The caller must have the lock, and has it again.
+// WaitFor releases the lock until the condition holds, or ctx or the Monitor ends, which is an error. The condition is evaluated with the
+// lock. It must be pure; if it panics, so does WaitFor. The caller must hold the lock, and holds it again afterwards.
 func (m *Monitor) WaitFor(ctx context.Context, who, what string, condition func() bool) error {
 	switch {
 	case ctx.Err() != nil:
@@ -201,8 +200,8 @@ func (m *Monitor) Guard(f func()) {
 // End has WaitFor return err, to those who wait and to those who come. The caller must have the lock.
 func (m *Monitor) End(err error) { m.ended = err }
 
-// Settle returns when all that ran in Unlocked have the lock behind them, and nobody wants it. The caller must have the lock, and has it
-// again.
+// Settle waits until everything that ran in Unlocked has had the lock, and nothing wants it. The caller must hold the lock, and holds it
+// again afterwards.
 func (m *Monitor) Settle() {
 	_ = m.Await(context.Background(), func() bool {
 		m.mu.Lock()
@@ -211,7 +210,7 @@ func (m *Monitor) Settle() {
 	})
 }
 
-// Close settles the Monitor and lets nobody have the lock any more. The caller must have it.
+// Close settles the Monitor, after which the lock cannot be taken. The caller must hold it.
 func (m *Monitor) Close() {
 	for !m.closed {
 		m.Settle()

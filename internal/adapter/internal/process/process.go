@@ -88,7 +88,7 @@ func (p *Process) Lacks(f stream.Feature) string {
 	return " " + p.droid.Version().Lacks(f)
 }
 
-// Working reports whether droid works on a turn, also on one that it began by itself.
+// Working reports whether droid works on a turn, including one that it began by itself.
 func (p *Process) Working() bool { return p.droid != nil && p.norm != nil && p.norm.Working() }
 
 // SubagentsWork reports whether subagents of the droid that runs do, which end with it.
@@ -120,7 +120,7 @@ func (p *Process) StartEnded(info *stream.SessionInfo, failure *jsonrpc.Error) {
 	p.starts, p.info, p.failure = false, info, failure
 }
 
-// Outcome is what the last start came to. There is no info for who wants more messages than droid was asked for.
+// Outcome returns the result of the last start. There is no info for a caller that wants more messages than droid was asked for.
 func (p *Process) Outcome(limit int) (*stream.SessionInfo, *jsonrpc.Error) {
 	if limit > p.limit {
 		return nil, p.failure
@@ -153,9 +153,8 @@ func (p *Process) Handle(now time.Time, ev stream.Event) []quirks.Event {
 	return p.norm.Handle(now, ev)
 }
 
-// Background reports whether a command runs that droid has left in the background: it ends with droid (0.99 to
-// 0.225). Of one that is not watched, what droid has said of it alone does not tell that it still runs, and a process
-// alone not what it is.
+// Background reports whether a command runs that droid has left in the background: it ends with droid (0.99 to 0.225). For one that is not
+// watched, neither droid's report alone proves that it still runs, nor a process alone what it is.
 func (p *Process) Background() bool {
 	return p.droid != nil && (p.Left.Runs(nil) || p.NotWatched())
 }
@@ -227,11 +226,10 @@ func (p *Process) Exiting() *droid.Client { return p.retiring }
 // Graceful ends when a droid that retires may no longer take its time.
 func (p *Process) Graceful() context.Context { return p.polite }
 
-// ForceStop has a droid that retires do so at once. Anybody may call it.
+// ForceStop makes a retiring droid end at once. It may be called without the lock.
 func (p *Process) ForceStop() { p.hurry() }
 
-// Close ends a droid whose events nobody reads any more: politely, and by a
-// kill when ctx ends.
+// Close ends a droid whose events are no longer read: politely, and by a kill when ctx ends.
 func Close(ctx context.Context, client *droid.Client) {
 	drained := make(chan struct{})
 	go func() {
@@ -296,9 +294,8 @@ func (p *Process) ParkDue(now time.Time) bool {
 	return true
 }
 
-// silentAfter is how long the model may say nothing before the user is told what
-// droid waits for. The user is told again each time the silence has doubled. A model
-// that thinks long says nothing for minutes (quirk 28), so silence ends no turn.
+// silentAfter is how long the model may be silent before the user is notified what droid waits for, and again each time the silence has
+// doubled. A model that thinks is silent for minutes (quirk 28), so silence ends no turn.
 const silentAfter = time.Minute
 
 // silence is how long droid has said nothing.
@@ -314,13 +311,12 @@ func (q *silence) next() time.Duration { return max(silentAfter, 2*q.told) }
 // Touch restarts the measurement of droid's silence: droid has sent something, or was not read.
 func (p *Process) Touch(now time.Time) { p.silence = silence{since: now} }
 
-// SilenceDue is when the user is to be told that a droid which works says nothing; ok is false
-// while none runs or is read.
+// SilenceDue returns the time at which the user is notified that a working droid is silent; ok is false while none runs or is read.
 func (p *Process) SilenceDue() (at time.Time, ok bool) {
 	return p.silence.since.Add(p.silence.next()), p.droid != nil && !p.paused
 }
 
-// TellSilence is what the user is told now. It continues the thought that told it last. sending is that droid has not taken the prompt.
+// TellSilence returns the notification for now. It continues the thought of the last one. sending says that droid has not taken the prompt.
 func (p *Process) TellSilence(sending bool) (message, text string, thought bool) {
 	q := &p.silence
 	q.told = q.next()

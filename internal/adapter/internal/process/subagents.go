@@ -70,7 +70,7 @@ func (f *Subagents) Place(id string) (from store.Offset) {
 	return from
 }
 
-// Restart has the file of a subagent be read from its beginning.
+// Restart makes the file of a subagent be read from its beginning.
 func (f *Subagents) Restart(id string) {
 	if one := f.all[id]; one != nil {
 		one.place = store.Offset{}

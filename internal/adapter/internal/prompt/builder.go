@@ -139,8 +139,7 @@ func (b *builder) addText(uri, text string) {
 	b.text.WriteString("\n<attached-file name=" + strings.ReplaceAll(name, "\n", " ") + ">\n" + text + "\n</attached-file>\n")
 }
 
-// mention writes a mention, kept apart from the words around it, unless the user's
-// own text has it already, or it stands there as the last word.
+// mention writes a mention, separated from the words around it, unless the user's own text has it already or it is the last word so far.
 func (b *builder) mention(mention string) {
 	if path, ok := strings.CutPrefix(mention, "@"); ok && b.mentioned[path] {
 		return

@@ -52,8 +52,8 @@ func imageType(declared, data string) (mimeType, problem string) {
 	return "", "the image is declared as " + strconv.Quote(declared) + ", but its data is no png, jpeg, gif or webp image"
 }
 
-// decoded returns how the data that base64 stands for begins, and its size in bytes; ok is whether it is base64. It
-// holds a piece of the data at a time.
+// decoded returns the beginning of the data that base64 encodes, and its size in bytes; ok is false if it is not base64. It decodes piece
+// by piece.
 func decoded(data string) (begin []byte, size int, ok bool) {
 	r, begin := base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)), make([]byte, beginning)
 	n, _ := io.ReadFull(r, begin) // the decoder repeats its error

@@ -18,8 +18,8 @@ import (
 // Prompt is the parsed prompt of a session/prompt request.
 type Prompt struct{ blocks []block }
 
-// block is one block of a prompt (ACP v1, ContentBlock). It is a type of its own,
-// because the SDK's takes unknown variants for others (field notes acp.md, defect 11).
+// block is one block of a prompt (ACP v1, ContentBlock). The SDK's type mistakes unknown variants for others (field notes acp.md, defect
+// 11).
 type block struct {
 	Type     string    `json:"type"`
 	Text     string    `json:"text"`
@@ -101,9 +101,8 @@ func (p Prompt) Without(other Marks) Prompt {
 	return p
 }
 
-// Text is the text of a prompt with one block of text, such as a command. Files that the
-// editor attaches by itself may stand beside it, as Qt Creator attaches the open one; but
-// a text that ends in white space goes on with them. ok is false for all other prompts.
+// Text returns the text of a prompt with one block of text, such as a command. Files that the editor attaches by itself may accompany it,
+// as Qt Creator attaches the open one; but a text that ends in white space continues with them. ok is false for all other prompts.
 func (p Prompt) Text() (text string, ok bool) {
 	for _, block := range p.blocks {
 		switch {

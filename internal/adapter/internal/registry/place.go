@@ -11,7 +11,7 @@ import (
 // ErrCancelled says that a request was taken back before it acted.
 var ErrCancelled = errors.New("the request was cancelled")
 
-// Kind is what a request does to the session that it names.
+// Kind is the effect of a request on the session that it names.
 type Kind int
 
 const (
@@ -28,7 +28,7 @@ const (
 // those that say that they are called in Lock.
 type Ticket[S Session] struct {
 	of        *Registry[S]
-	ids       []string // of the session that it is about, as far as they are known
+	ids       []string // known ids of its session
 	kind      Kind
 	looks     bool // it opens, and does not know all its ids yet
 	keeps     bool // it has acted and still uses the session's files
@@ -197,7 +197,7 @@ func (p *Ticket[S]) Claim(s S, ids []string) {
 	}
 }
 
-// Begin registers a session under these ids, which nobody has, and runs its loop. It is called in Lock.
+// Begin registers a session under these ids, which are not in use, and runs its loop. It is called in Lock.
 func (p *Ticket[S]) Begin(s S, ids []string) { p.of.begin(s, ids) }
 
 // Keep notes that the request has acted and uses the files of its sessions until it leaves;
@@ -214,7 +214,7 @@ func (p *Ticket[S]) Keep(open ...S) (ids []string) {
 // Polite ends when somebody wants the files that the request keeps, when it has left, and with the agent: until then it may take its time.
 func (p *Ticket[S]) Polite() context.Context { return p.polite }
 
-// Alone returns when nobody else uses the files that the request keeps.
+// Alone waits until no other request uses the files that the request keeps.
 func (p *Ticket[S]) Alone() {
 	for {
 		p.of.mu.Lock()

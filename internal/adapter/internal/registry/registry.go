@@ -1,11 +1,8 @@
-// Package registry has the open sessions of an agent by each of their ids, and the requests
-// that are about them, in the order in which they came.
+// Package registry holds the open sessions of an agent by each of their ids, and the requests that name them, in the order of their arrival.
 //
-// A request that names a session takes its place by the id that its own line from the editor
-// has in it. Then the next line may come, and the request reads the disk, where it must, beside
-// all others: the ids of a thread, a directory. It acts when no earlier request that is about
-// the same session is still to act. So what an editor asked first takes effect first, and a
-// disk that hangs holds up only what was asked of the same session after it.
+// A request takes its place by the id in its own line. Then the next line may come, and the request reads the disk, if it must, concurrently
+// with all others: the ids of a thread, a directory. It takes effect when no earlier request for the same session is still to take effect. So
+// requests take effect in order, and a disk that hangs delays only later requests for the same session.
 package registry
 
 import (
@@ -133,8 +130,8 @@ func (r *Registry[S]) Release(s S, id string) {
 	}
 }
 
-// Forget makes a session unknown under all its ids. It goes on until it is
-// stopped; whoever opens one of the ids waits for its end.
+// Forget removes a session from the registry under all its ids. It continues until it is stopped; a request that opens one of the ids waits
+// for its end.
 func (r *Registry[S]) Forget(s S) {
 	r.mu.Lock()
 	defer r.unlock()
@@ -186,7 +183,7 @@ func (r *Registry[S]) Close() {
 	}
 }
 
-// Beside runs f beside the caller. Who waits for the sessions waits for it, too.
+// Beside runs f in a goroutine. Waiting for the sessions includes it.
 func (r *Registry[S]) Beside(f func()) {
 	r.mu.Lock()
 	closing := r.closing

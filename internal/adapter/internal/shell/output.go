@@ -15,9 +15,8 @@ const (
 	Tail = 8 << 10
 )
 
-// Output holds what a command has written and nobody has taken yet: the first Kept
-// bytes and, of what follows, the last Tail bytes. One goroutine writes while
-// another takes.
+// Output holds what a command has written and was not taken yet: the first Kept bytes and, of the rest, the last Tail bytes. One goroutine
+// writes while another takes.
 type Output struct {
 	ready func()
 
@@ -78,5 +77,5 @@ func (o *Output) Rest() string {
 	return strings.ToValidUTF8(piece+string(o.tail), "\uFFFD")
 }
 
-// leftOut stands in an output for n bytes that are not in it.
+// leftOut is the text in an output for n bytes that are missing.
 func leftOut(n int) string { return fmt.Sprintf("\n[… %d bytes left out …]\n", n) }

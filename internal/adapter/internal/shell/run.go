@@ -1,6 +1,5 @@
-// Package shell runs the user's own shell commands. It knows how a command is run
-// and ended, how much of its output is kept and how it is told to the model, and
-// nothing of sessions.
+// Package shell runs the user's own shell commands. It knows how a command is run and ended, how much of its output is kept and how the
+// model gets it, and nothing of sessions.
 package shell
 
 import (

@@ -51,8 +51,8 @@ func (r *Request[T]) Await(ctx context.Context) (T, error) {
 	return r.result, r.err
 }
 
-// Withdraw has no answer come any more, and who waits for one go on. It reports whether it was in time. The caller must have the
-// session's lock.
+// Withdraw makes an answer no longer count, and releases the waiter. It reports whether it was in time. The caller must hold the session's
+// lock.
 func (r *Request[T]) Withdraw() bool {
 	waits := r.Asked.Withdraw()
 	if waits {
@@ -115,7 +115,7 @@ func (w *Updates) waits(q *Asked) bool {
 	return slices.Contains(w.asked, q)
 }
 
-// Withdraw has no answer come any more. It reports whether it was in time.
+// Withdraw makes an answer no longer count. It reports whether it was in time.
 func (q *Asked) Withdraw() bool {
 	waits := q.way.answered(q)
 	q.way.mu.Lock()

@@ -20,7 +20,7 @@ type Questions struct {
 
 // Question is a permission, a question of droid's or one of this agent's.
 type Question struct {
-	Beside  bool   // a subagent asks, and droid goes on in the meantime
+	Beside  bool   // a subagent asks, while droid continues
 	Session string // of the subagent that asks, where that is shown as a session; "" for this one
 
 	of      *Questions
@@ -35,11 +35,11 @@ type Question struct {
 type Outcome int
 
 const (
-	// Stands is that nobody took it back.
+	// Stands: it was not withdrawn.
 	Stands Outcome = iota
 	// Refused is that it was taken back, and who asks is to get a refusal.
 	Refused
-	// Withdrawn is that it was taken back, and nobody waits for an answer.
+	// Withdrawn: it was withdrawn, and an answer is no longer awaited.
 	Withdrawn
 )
 
@@ -51,7 +51,8 @@ func (d *Questions) Open(id string, ended func(Outcome)) *Question {
 	return q
 }
 
-// Await has a question wait until ready says that the user can be asked, which then Stands, or until it is taken back, as when ctx ends.
+// Await makes a question wait until ready reports that the user can be asked, which then Stands, or until it is withdrawn, as when ctx
+// ends.
 func (q *Question) Await(ctx context.Context, w *Updates, ready func() bool) Outcome {
 	q.wait(ctx, w, ready)
 	return q.outcome
@@ -120,7 +121,7 @@ func (q *Question) Close() Outcome {
 	return q.outcome
 }
 
-// TakeBack takes the question back from the user, and nobody waits for an answer. Who asks closes it.
+// TakeBack withdraws the question from the user. The caller that asked closes it.
 func (q *Question) TakeBack() { q.takeBack(Withdrawn) }
 
 // takeBack takes a question back from the user. Who asks closes it where it does not wait.

@@ -1,5 +1,5 @@
-// Package telling sends a session's updates and questions to its editor, in order. Its main type is Updates: it holds the state that
-// the editor was last sent, the texts that wait for the next prompt, and the open questions. adapter.Session uses it with its lock.
+// Package telling sends a session's updates and questions to its editor, in order. Its main type is Updates: it holds the last state that
+// the editor was sent, the texts that wait for the next prompt, and the open questions. session.Session uses it with its lock.
 package telling
 
 import (
@@ -145,8 +145,7 @@ func (w *Updates) send(other string, u protocol.Update) {
 	}
 }
 
-// isState reports whether an update tells what holds until another of its kind says
-// otherwise.
+// isState reports whether an update describes a state, which holds until the next update of its kind.
 func isState(kind string) bool {
 	switch kind {
 	case "current_mode_update", "config_option_update", "available_commands_update", "usage_update", "session_info_update":

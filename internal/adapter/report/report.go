@@ -1,0 +1,107 @@
+// Package report writes what a bug report needs of a session to one file, for a person to read before it is sent. adapter gathers it.
+package report
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"droid-acp/internal/sys/files"
+	"droid-acp/internal/text/visible"
+)
+
+// Report is the content of a report on a session.
+type Report struct {
+	Session      string // its ID
+	Time         time.Time
+	Why          string   // what has failed, "" if the user asked for the report
+	Status       string   // as /status shows it
+	Settings     []string // of the agent
+	Log          []string // its last lines
+	Stderr       []string // what the last droid that ended by itself wrote last
+	Messages     []string // the last ones, without their texts
+	Conversation string   // with all texts, "" to leave it out
+}
+
+// kept is how many reports stay in a directory.
+const kept = 20
+
+// Text returns a report as text, without the values of environment variables that are secrets by their names, and with "~" in place of the
+// user's home directory.
+func (r Report) Text(env []string, home string) string {
+	var b strings.Builder
+	part := func(title string, lines ...string) {
+		if text := strings.Join(lines, "\n"); text != "" {
+			fmt.Fprintf(&b, "\n== %s\n%s\n", title, visible.Text(text))
+		}
+	}
+	fmt.Fprintf(&b, "Report of droid-acp, %s\n", r.Time.Format(time.RFC3339))
+	if r.Conversation == "" {
+		b.WriteString("It has no prompts, no answers, and no texts of files and tools: ‹12:0a1b2c› stands for a text of 12 bytes, and for the same text everywhere.\n")
+	} else {
+		b.WriteString("It has the conversation, with texts of files and tools.\n")
+	}
+	b.WriteString("Read it before you send it.\n")
+	part("What failed", r.Why)
+	part("Status", strings.TrimSpace(r.Status))
+	part("Settings", r.Settings...)
+	part("Log", r.Log...)
+	part("What the last droid that ended by itself wrote to stderr", r.Stderr...)
+	part("Messages: < to droid-acp, > from droid-acp", r.Messages...)
+	part("Conversation", r.Conversation)
+	return hideSecrets(b.String(), env, home)
+}
+
+// WriteFile writes a report to a new file.
+func (r Report) WriteFile(path string) error {
+	home, _ := os.UserHomeDir() // without one there is nothing to replace
+	text := r.Text(os.Environ(), home)
+	file, err := files.NewDraft(path, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Discard()
+	if _, err = file.Write([]byte(text)); err != nil {
+		return err
+	}
+	return file.Create()
+}
+
+// WriteIn writes a report to a new file in a directory, which is created if necessary, and removes the oldest ones there.
+func (r Report) WriteIn(dir string) (path string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, r.Time.UTC().Format("report-20060102-150405.000-")+r.Session+".txt")
+	if err := r.WriteFile(path); err != nil {
+		return "", err
+	}
+	all, err := filepath.Glob(filepath.Join(dir, "report-*.txt")) // their names begin with the time
+	for slices.Sort(all); err == nil && len(all) > kept; all = all[1:] {
+		_ = os.Remove(all[0]) // another process may have
+	}
+	return path, nil
+}
+
+// secretName matches the names of environment variables that hold secrets.
+var secretName = regexp.MustCompile(`(?i)key|token|secret|passw|auth|credential`)
+
+// shortSecret is the minimum length of a value, in bytes, to be replaced: shorter ones occur in other words.
+const shortSecret = 6
+
+func hideSecrets(text string, env []string, home string) string {
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		if len(value) >= shortSecret && secretName.MatchString(name) {
+			text = strings.ReplaceAll(text, value, "‹$"+name+"›")
+		}
+	}
+	if len(home) > 1 {
+		text = strings.ReplaceAll(text, home+string(filepath.Separator), "~"+string(filepath.Separator))
+	}
+	return text
+}

@@ -1,0 +1,74 @@
+package session
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/adapter/internal/process"
+	"droid-acp/internal/adapter/turns"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/render"
+	"droid-acp/internal/testing/fakedroid"
+)
+
+// noPrompts is a session's queue of prompts in which nothing is done.
+func noPrompts() turns.Queue[*userPrompt] {
+	return turns.NewQueue[*userPrompt](turns.New(uuid.NewString), func(turns.Action) {})
+}
+
+// TestSilenceOfACancelledTurnIsNotTold: nor while a tool runs or the user is asked.
+func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		stdout, stdin := fakedroid.Start(func(*fakedroid.Droid) error { return nil })
+		client := droid.NewClient(stdout, stdin, zap.NewNop())
+		defer func() { client.Kill(); <-client.Exited() }()
+		fresh := func() *Session {
+			s := &Session{proc: process.New(), prompts: noPrompts(), show: render.New(render.Options{})}
+			s.proc.Adopt(client, nil)
+			s.proc.Touch(now)
+			s.prompts.Accept(1, turns.ToDroid)
+			s.prompts.Ready(1)
+			s.prompts.Taken(now, 1)
+			return s
+		}
+		at, ok := fresh().silenceDue()
+		require.True(t, ok)
+		require.Equal(t, now.Add(time.Minute), at)
+		for name, change := range map[string]func(*Session){
+			"no turn":           func(s *Session) { s.prompts = noPrompts() },
+			"cancelled":         func(s *Session) { s.prompts.Cancel(now) },
+			"no process":        func(s *Session) { s.proc.Died(nil) },
+			"the user is asked": func(s *Session) { s.questions.Open("x", nil) },
+			"a tool runs":       func(s *Session) { s.show.Event(render.Moment{}, quirks.ToolStarted{ID: "t"}, nil) },
+		} {
+			s := fresh()
+			change(s)
+			_, ok := s.silenceDue()
+			require.False(t, ok, name)
+		}
+	})
+}
+
+// A cancelled message that droid runs behind its turn is stopped at once, though nothing else is due (a world of
+// TestWorlds waited for ever).
+func TestCancelledMessageIsStoppedAtOnce(t *testing.T) {
+	s, now := &Session{proc: process.New(), prompts: noPrompts(), show: render.New(render.Options{})}, time.Now()
+	request := func(actions []turns.Action) string { return actions[len(actions)-1].(turns.Send).Request }
+	s.prompts.Machine.Accept(1, turns.ToDroid)
+	first := request(s.prompts.Machine.Ready(1))
+	s.prompts.Machine.Taken(now, 1)
+	s.prompts.Join(2, turns.Soon)
+	s.prompts.Machine.Taken(now, 2)
+	s.prompts.Machine.Cancel(now)
+	s.prompts.Ended(first, turns.Cancelled, nil)
+	due := s.nextTick()
+	require.False(t, due.IsZero())
+	require.True(t, due.Before(now))
+}

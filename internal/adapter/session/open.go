@@ -1,0 +1,85 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/acperr"
+	"droid-acp/internal/adapter/instructions"
+	"droid-acp/internal/adapter/internal/registry"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
+)
+
+// The beginning of a session that droid has just made: a new one, a copy, or one for which there is no droid yet.
+
+// OpenNew creates the session that client has just made, as info describes it, and answers the call that asked for it.
+func (d *Deps) OpenNew(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted) (any, *jsonrpc.Error) {
+	s := d.takeUp(c.Context, client, info, w, func(s *Session) {
+		s.checkDefaults()
+		s.checkWords()
+	})
+	return s.begin(c, s.sessionResult(), w.Notices)
+}
+
+// OpenCopy creates a session for the copy that client has just opened, and answers the call that asked for it. ids are those of the
+// original thread.
+func (d *Deps) OpenCopy(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, ids []string) (any, *jsonrpc.Error) {
+	followUp := d.copyOptions(c.Context, ids, info.SessionID)
+	s := d.takeUp(c.Context, client, info, w, func(s *Session) { s.useFollowUp(followUp) })
+	return s.begin(c, s.sessionResult(), w.Notices)
+}
+
+// OpenWithout opens a session though there is no droid, so that its first prompt can say so: some
+// clients show nothing of an error of session/new. A droid that is found later makes the session under
+// the id that it gets here.
+func (d *Deps) OpenWithout(c *wire.Call, w instructions.Wanted) (any, *jsonrpc.Error) {
+	id := uuid.NewString()
+	s := New(d, id, id, w.CWD, w.Servers)
+	s.mu.Lock() // it is not shared yet
+	s.useInstructions(w)
+	s.proc.NotMade()
+	s.log.Warn("there is no droid; the session waits for one")
+	return s.begin(c, protocol.SessionResult{}, w.Notices)
+}
+
+// takeUp makes the session that a process has just opened. begin follows, and the caller has its lock until then. check is called before
+// the options get their first values.
+func (d *Deps) takeUp(ctx context.Context, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, check func(s *Session)) *Session {
+	s := New(d, info.SessionID, info.SessionID, w.CWD, w.Servers)
+	s.mu.Lock() // it is not shared yet
+	s.useInstructions(w)
+	s.adopt(client)
+	s.opened(info)
+	check(s)
+	s.setFirst(ctx, w.First)
+	return s
+}
+
+// begin starts a session that was just made, and answers the call that made it. The result gets its id. It releases the session's lock.
+func (s *Session) begin(c *wire.Call, result protocol.SessionResult, notices []string) (_ any, failure *jsonrpc.Error) {
+	s.out.AddNotices(notices...)
+	result.SessionID = s.out.Session()
+	if err := s.deps.Sessions.Begin(s, s.out.Session()); err != nil {
+		s.Stop()
+		s.Hurry()
+		s.mu.Unlock()
+		s.Run() // which ends what the session has begun
+		if errors.Is(err, registry.ErrTaken) {
+			return nil, acperr.Internal("session_taken", "droid calls the new session "+s.out.Session()+", which is open already; try again")
+		}
+		return nil, PlaceError(err)
+	}
+	defer s.mu.Unlock()
+	failure = acperr.Lost() // where it panics
+	s.mu.Guard(func() {
+		s.answerOpening(c, result)
+		failure = nil
+	})
+	return result, failure
+}

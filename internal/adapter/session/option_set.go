@@ -1,0 +1,222 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/acperr"
+	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/adapter/turns"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
+)
+
+// scopeOf says what a change of an option to this value is about. The mode decides what a turn may do from now on.
+func scopeOf(s *Session, id, value string) turns.Scope {
+	if id == options.Mode && s.options.LosesNothing(stream.Mode(value)) && s.prompts.Changing() == 0 {
+		return turns.Stricter
+	}
+	return options.Find(id).Scope
+}
+
+// tooFree returns why the prompts that were sent behind a change of the mode are not to go to
+// droid: the change failed, and the mode that stays asks less than the one that was wanted.
+// It is nil when they may go.
+func tooFree(stays stream.Mode, id, value string, why *jsonrpc.Error) error {
+	if why == nil || id != options.Mode || stays.AsksAsMuchAs(stream.Mode(value)) {
+		return nil
+	}
+	return acperr.ModeNotSet(stream.Mode(value).Title(), stays.Title(), why)
+}
+
+// NotSetError says why an option was not set.
+type NotSetError struct {
+	Text    string // for the user
+	prompts error  // ends the prompts that were sent until the change failed, as they were meant for the other value; nil if they may go
+}
+
+func (e *NotSetError) Error() string { return e.Text }
+
+// SetOption changes one option and returns when droid has it. Prompts that were sent behind a mode must not run in another one, whatever
+// becomes of droid, so a cancel does not end the change.
+func (s *Session) SetOption(ctx context.Context, id, value string) *NotSetError {
+	s.uncancellable(ctx)
+	err := s.setOption(s.Context, id, value)
+	if err == nil {
+		return nil
+	}
+	return &NotSetError{sentence(Plain(err)), tooFree(s.options.Mode(), id, value, err)}
+}
+
+// Option is an option with its values, nil for one that this droid or client does not have. known is false while no droid runs.
+func (s *Session) Option(id string) (option *protocol.ConfigOption, known bool) {
+	return s.options.Option(id), s.proc.Client() != nil
+}
+
+// OptionTitle says in words that an option has a value.
+func (s *Session) OptionTitle(id, value string) string { return s.options.Titled(id, value) }
+
+// DescribeOption lists the values of an option, for the command of this name.
+func (s *Session) DescribeOption(ctx context.Context, id, command string) (string, error) {
+	if s.proc.Unmade() { // a droid that was never started has reported no options
+		if _, err := s.readyDroid(ctx); err != nil {
+			return "", err
+		}
+	}
+	return s.options.Describe(id, command), nil
+}
+
+// setOption changes one option, for the methods and the commands alike, and returns when droid has it,
+// or with why not.
+func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Error {
+	switch {
+	case id == options.FollowUp:
+		if s.setFollowUp(ctx, value) {
+			return nil
+		}
+		return acperr.InvalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options))
+	case id == options.AutoCompaction && s.options.Option(id) == nil:
+		return acperr.InvalidParams("unknown configId %q, or an option that this droid or this client does not have", id)
+	case id == options.AutoCompaction:
+		return s.setAutoCompaction(ctx, value == "true")
+	}
+	release, failure := s.lockRPC(s.Context)
+	if failure != nil {
+		return failure
+	}
+	defer release()
+	var patch stream.SettingsPatch
+	var refused error
+	err := s.withDroid(s.Context, 1, func(client *droid.Client, _ *stream.SessionInfo) error {
+		patch, refused = s.options.Patch(client.Version(), id, value)
+		return s.changeSettings(ctx, client, patch)
+	})
+	heard := s.syncEvents(ctx) // settings_updated comes before the reply: heed has it in s.options now
+	switch why := cmp.Or(whyNoDroid(err), heard); {
+	case why != nil:
+		return why
+	case refused != nil:
+		return acperr.InvalidParams("%v", refused)
+	case patch.IsZero(): // it has the value
+		s.options.Chosen(id)
+		return nil
+	}
+	return settled(&s.options, id, value, err)
+}
+
+// settled says whether droid did what it was asked: err is its answer to the request,
+// and the settings are what it reported since.
+func settled(o *options.State, id, value string, err error) *jsonrpc.Error {
+	name := options.Find(id).Called
+	kind := strings.ReplaceAll(name, " ", "_")
+	if err != nil {
+		return acperr.NotSet(kind, name, settingsTime, err)
+	}
+	if ignored := o.Ignored(id, value); ignored != "" {
+		return acperr.Internal(kind+"_ignored", ignored)
+	}
+	o.Chosen(id)
+	return nil
+}
+
+// changeSettings has a droid change settings. It is not asked where there is nothing to change.
+func (s *Session) changeSettings(ctx context.Context, client *droid.Client, patch stream.SettingsPatch) error {
+	if patch.IsZero() {
+		return nil
+	}
+	return s.unlockedFor(ctx, settingsTime, func(ctx context.Context) error { return client.UpdateSettings(ctx, patch) })
+}
+
+// settingsTime bounds how long droid may take to change its settings (2 to 20 ms
+// were seen).
+const settingsTime = 10 * time.Second
+
+// setAutoCompaction switches automatic compaction and returns when droid has done so, or with why not. droid keeps it
+// with the session (0.215 and 0.225).
+func (s *Session) setAutoCompaction(ctx context.Context, on bool) *jsonrpc.Error {
+	release, failure := s.lockRPC(s.Context)
+	if failure != nil {
+		return failure
+	}
+	defer release()
+	err := s.withDroid(s.Context, 1, func(client *droid.Client, _ *stream.SessionInfo) error {
+		return s.changeSettings(ctx, client, stream.SettingsPatch{AutoCompaction: &on})
+	})
+	heard := s.syncEvents(ctx) // settings_updated comes before the reply
+	got := s.options.Settings().AutoCompaction
+	switch why := cmp.Or(whyNoDroid(err), heard); {
+	case why != nil:
+		return why
+	case err != nil:
+		return acperr.NotSet("auto_compaction", "automatic compaction", settingsTime, err)
+	case got == nil || *got != on:
+		return acperr.Internal("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.Lacks(stream.SwitchesAutoCompaction))
+	}
+	return nil
+}
+
+// sessionResult returns the state for the response that opens or loads the session. The editor relies on it from then on.
+func (s *Session) sessionResult() protocol.SessionResult {
+	s.out.Told(s.options.Updates()...)
+	return protocol.SessionResult{Modes: s.deps.Client.Modes(s.options.Modes()), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
+}
+
+// checkDefaults notes for the user which defaults droid did not take, and which models the project asks for. A droid that
+// does not know the field in which it was first asked for the mode (before 0.99) is
+// asked once more, in the field that it knows.
+func (s *Session) checkDefaults() {
+	if s.proc.Client() == nil {
+		return
+	}
+	notices, again := s.options.Untaken(s.deps.Config.Defaults, !s.proc.Has(stream.TakesAutonomyMode))
+	s.out.AddNotices(append(notices, s.options.Wanted(s.proc.Client().ProjectModels())...)...)
+	if again == "" {
+		return
+	}
+	was := s.options.Mode()
+	s.mu.Post(func() {
+		change, err := s.awaitTurn(s.Context, turns.Session)
+		if err != nil {
+			return
+		}
+		defer s.prompts.FinishChange(change, nil)
+		if s.options.Mode() != was {
+			return // the user has chosen one in the meantime
+		}
+		if err := s.setOption(s.Context, options.Mode, string(again)); err != nil {
+			s.out.AddNotices(options.IgnoredDefault("mode", again.Title(), s.options.Mode().Title()))
+		}
+	})
+}
+
+// ChangeOption sets an option when the turn of its request has come, and sends the response, which has all options. It waits for droid, and
+// succeeds if droid reports the value. Until the turn comes, the end of c's context takes the request back. See Enter for ordered.
+func (s *Session) ChangeOption(c *wire.Call, ordered func(), id, value string) (result any, err *jsonrpc.Error) {
+	if err = s.Enter(ordered); err != nil {
+		return nil, err
+	}
+	defer s.Exit(&err)
+	change, err := s.awaitTurn(c.Context, scopeOf(s, id, value))
+	if err != nil {
+		return nil, err
+	}
+	err = s.setOption(s.Context, id, value)
+	why := tooFree(s.options.Mode(), id, value, err)
+	result = struct{}{}                                                  // an update has the rest
+	if c.Method == acp.AgentMethodSessionSetConfigOption && err == nil { // the response does
+		list := s.options.ListUpdate()
+		s.out.Told(list)
+		result = protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
+	}
+	s.deps.Respond(c, result, err)
+	s.mu.Yield() // to what was sent until now: it was meant for what was asked
+	s.prompts.FinishChange(change, why)
+	return result, err
+}

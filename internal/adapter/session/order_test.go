@@ -1,0 +1,231 @@
+package session_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/adapter/acperr"
+	"droid-acp/internal/adapter/session"
+	"droid-acp/internal/adapter/turns"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/testing/fakedroid"
+)
+
+// inSession makes the params of a method from the session's id and what else there is.
+func (e *editor) inSession(more string) string {
+	return fmt.Sprintf(`{"sessionId":%q%s}`, e.session, more)
+}
+
+// A /fork that was cancelled leaves no process in the copy: droid may have made it.
+func TestQuirk35_CancelledFork(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		sessions := fakedroid.WithSessions(new(fakedroid.Sessions))
+		slow := func(line []byte) {
+			if strings.Contains(string(line), "fork_session") {
+				time.Sleep(time.Second)
+			}
+		}
+		e := begin(t, func(int) (*droid.Client, error) { return tappedDroid(slow, repeats(), v, sessions), nil })
+		require.Equal(t, "end_turn", e.run("before"))
+		fork := e.prompt("/fork")
+		time.Sleep(500 * time.Millisecond)
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(fork)))
+		require.Equal(t, "end_turn", e.run("behind"))
+		from := len(e.received())
+		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
+		history, _ := json.Marshal(e.received()[from:])
+		require.Contains(t, string(history), "behind")
+	})
+}
+
+// What is wrong with a prompt whatever the session is, is said at once.
+func TestShapeOfAPromptIsCheckedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi"), answering("update_session_settings", fakedroid.NoAnswer{})))
+		mode := e.request("session/set_mode", e.inSession(`,"modeId":"spec"`))
+		bad := e.request("session/prompt", e.inSession(`,"prompt":[{"type":"audio"}]`))
+		answer, ok := e.answered(bad)
+		require.True(t, ok)
+		require.Contains(t, answer.Error.Message, "audio is not supported")
+		_, ok = e.answered(mode)
+		require.False(t, ok)
+	})
+}
+
+// refusesMode is a droid that answers requests to change settings with an error, or accepts
+// them without obeying, while refuse says so.
+func refusesMode(refuse func() string) fakedroid.Option {
+	return fakedroid.WithAnswer("droid.update_session_settings", func(map[string]any) (any, string) {
+		switch why := refuse(); why {
+		case "":
+			return nil, ""
+		case "ignore":
+			return fakedroid.Fields{}, ""
+		case "hang":
+			return fakedroid.NoAnswer{}, ""
+		default:
+			return nil, why
+		}
+	})
+}
+
+// A prompt that was sent behind a change to a stricter mode, or a /mode, is not sent when that fails; one that comes when the editor knows
+// of the failure is, and so is one that loses nothing.
+func TestPromptBehindAModeThatFails(t *testing.T) {
+	for _, how := range []string{"not today", "ignore", "hang", "die"} {
+		for _, way := range []string{"session/set_mode", "/mode"} {
+			t.Run(how+" "+way, func(t *testing.T) {
+				versions(t, func(t *testing.T, v fakedroid.Option) {
+					refuse := ""
+					slow := func(line []byte) {
+						if strings.Contains(string(line), "update_session_settings") {
+							time.Sleep(100 * time.Millisecond)
+						}
+					}
+					e := begin(t, func(int) (*droid.Client, error) {
+						return tappedDroid(slow, uses(touch), v, refusesMode(func() string { return refuse })), nil
+					})
+					change := func(mode string) (id string) {
+						if way == "/mode" {
+							return e.prompt("/mode " + mode)
+						}
+						return e.request(way, e.inSession(fmt.Sprintf(`,"modeId":%q`, mode)))
+					}
+					failed := func(id string) bool { m := e.await(id); return m.Error != nil || ended(m) == "end_turn" } // as a command it says so
+					require.Equal(t, way == "/mode", ended(e.await(change("auto-high"))) == "end_turn")
+					refuse = how
+					mode, behind, more := change("normal"), e.prompt("go"), e.prompt("/help")
+					require.True(t, failed(mode))
+					for _, id := range []string{behind, more} {
+						require.Contains(t, ended(e.await(id)), `-32603 The prompt was not sent, because the mode did not become "Auto (Off)"`)
+					}
+					require.Equal(t, "end_turn", e.run("I know it is auto-high"))
+					e.inside(func(s *session.Session) { require.Zero(t, s.Prompts().Changing()) })
+					free := change("auto-high")
+					require.Equal(t, "end_turn", e.run("nothing is lost"))
+					e.await(free)
+					if way == "/mode" {
+						return
+					}
+					refuse = ""
+					yolo := func(mode string) string {
+						first := change(mode)
+						unknown, behind := change("yolo"), e.prompt("go")
+						require.Nil(t, e.await(first).Error)
+						require.Equal(t, -32602, e.await(unknown).Error.Code)
+						return ended(e.await(behind))
+					}
+					require.Contains(t, yolo("auto-medium"), "The prompt was not sent, because the mode did not become", "nobody knows what yolo asks for")
+					require.Equal(t, "end_turn", yolo("normal"), "it asks for everything")
+				})
+			})
+		}
+	}
+}
+
+// A change behind a prompt that waits for droid waits with it, and can be taken back.
+func TestChangeBehindAPromptThatWaits(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		told, sessions := new(toldLines), new(fakedroid.Sessions)
+		e := begin(t, func(n int) (*droid.Client, error) {
+			if n > 1 {
+				time.Sleep(5 * time.Second)
+			}
+			return tappedDroid(told.add, says("hi"), v, fakedroid.WithSessions(sessions)), nil
+		})
+		require.Equal(t, "end_turn", e.run("one"))
+		e.inside(func(s *session.Session) { s.ReplaceDroid() })
+		told.forget()
+		prompt := e.prompt("hello")
+		mode, spec := e.request("session/set_mode", e.inSession(`,"modeId":"auto-high"`)), e.request("session/set_mode", e.inSession(`,"modeId":"spec"`))
+		e.settle()
+		e.notify("$/cancel_request", `{"requestId":`+mode+`}`)
+		answer, ok := e.answered(mode)
+		require.True(t, ok)
+		require.Equal(t, -32800, answer.Error.Code)
+		require.Equal(t, "end_turn", ended(e.await(prompt)))
+		require.Nil(t, e.await(spec).Error)
+		require.Less(t, told.place(1, `"text":"hello"`), told.place(1, `"autonomyMode":"spec"`))
+		require.Equal(t, -1, told.place(1, `"autonomyMode":"auto-high"`))
+	})
+}
+
+// A command that changes a setting and was cancelled holds the next prompt until droid has
+// answered it.
+func TestPromptBehindACancelledSetting(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		told := new(toldLines)
+		slow := func(line []byte) {
+			if strings.Contains(string(line), "update_session_settings") {
+				time.Sleep(time.Second)
+			}
+			told.add(line)
+		}
+		e := begin(t, func(int) (*droid.Client, error) { return tappedDroid(slow, says("hi"), v), nil })
+		command := e.prompt("/mode spec")
+		time.Sleep(500 * time.Millisecond)
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(command)))
+		require.Equal(t, "end_turn", e.run("hello"))
+		require.Less(t, told.place(1, `"autonomyMode":"spec"`), told.place(1, `"text":"hello"`))
+	})
+}
+
+// A change that was cancelled before its turn could be waited for holds up nobody (TestWorlds/732).
+func TestCancelledBeforeItsTurn(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi"), v))
+		cancelled, cancel := context.WithCancel(t.Context())
+		cancel()
+		e.inside(func(s *session.Session) {
+			s.Lock().Go(func() {
+				_, err := s.AwaitTurn(cancelled, turns.Session)
+				require.Equal(t, acperr.Cancelled(), err)
+			})
+			require.Zero(t, s.Prompts().Changing())
+		})
+		require.Nil(t, e.set("mode", "spec").Error)
+	})
+}
+
+// A panic while a change is under way holds up nobody.
+func TestPanicInAChange(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi"), v, fakedroid.WithSessions(new(fakedroid.Sessions))))
+		e.inside(func(s *session.Session) {
+			s.Lock().Go(func() { _, _ = s.AwaitTurn(s.Context, turns.Session) })
+		})
+		behind := e.prompt("behind it")
+		e.settle()
+		e.inside(func(s *session.Session) { s.Lock().Post(func() { panic("test") }) })
+		require.Contains(t, ended(e.await(behind)), "-32603")
+		require.Equal(t, "end_turn", e.run("hello"))
+		require.Nil(t, e.set("mode", "spec").Error)
+	})
+}
+
+// TestWhatStandsBehindACommand: what stands behind a command that is answered at once begins, though nothing else happens in the
+// session.
+func TestWhatStandsBehindACommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		require.Equal(t, "end_turn", e.run("one"))
+		time.Sleep(time.Minute)
+		var its *turns.Change
+		e.inside(func(s *session.Session) { its = s.Prompts().Change(turns.Session) })
+		e.request("_session/steering", e.inSession(`,"prompt":[{"type":"text","text":"/model"}]`)) // it has no response whose end would wake the session
+		last := e.prompt("hello")
+		e.settle()
+		e.inside(func(s *session.Session) { s.Prompts().FinishChange(its, nil) })
+		_, ok := e.answered(last)
+		require.True(t, ok)
+	})
+}

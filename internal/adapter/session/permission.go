@@ -1,0 +1,178 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/render"
+)
+
+// permissionRequest is a request of droid's that the user decides about.
+type permissionRequest struct {
+	s     *Session
+	ev    quirks.PermissionRequested
+	files render.Files // as the user is shown them
+}
+
+// askPermission shows what droid wants to do and gives droid the user's answer. Whatever is not a
+// clear choice of an offered option is "cancel", and a request that droid has stopped waiting for
+// gets none.
+func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequested, files render.Files) {
+	r := &permissionRequest{s, ev, files}
+	if s.proc.Client() == nil {
+		return // it has died in the meantime
+	}
+	if s.ended || s.prompts.RefusesAsks() {
+		r.answer(stream.OptionCancel)
+		return
+	}
+	var p *render.Permission
+	session, view := s.asker(ev)
+	decision := render.Decision{Option: stream.OptionCancel}
+	q := s.questions.Open(ev.RequestID, func(outcome telling.Outcome) {
+		if p != nil {
+			s.updateIn(session, p.After...)
+			if !p.Refused {
+				s.subagentAsks(session, -1)
+			}
+		}
+		switch outcome {
+		case telling.Stands:
+			r.give(decision)
+		case telling.Refused:
+			r.answer(stream.OptionCancel)
+		}
+	})
+	defer q.Close()
+	q.Beside, q.Session = ev.Subagent != "", session
+	if s.awaitHearing(ctx, q) != telling.Stands {
+		return
+	}
+	if session != "" {
+		ev.Subagent = "" // its session says it
+	}
+	p = view.Permission(ev, files, render.PermissionContext{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
+		Words: s.prompts.Joinable()})
+	if !p.Refused {
+		s.subagentAsks(session, +1)
+	}
+	s.updateIn(session, p.Before...)
+	if !p.Refused && q.Run(ctx, s.out, p) == telling.Stands {
+		decision = r.prepared(ctx, p.Decision()) // the request stays open in the meantime, so that a cancel still refuses it
+	}
+}
+
+// awaitHearing waits until the client shows a question. The outcome is that of the question, if it has one by then.
+func (s *Session) awaitHearing(ctx context.Context, q *telling.Question) (was telling.Outcome) {
+	if s.deps.Client.UpdatesInPromptsOnly() {
+		was = q.Await(ctx, s.out, s.prompts.Busy)
+	}
+	return was
+}
+
+// planTold bounds the wait for droid to take the message that names the plan.
+const planTold = 2 * time.Second
+
+// prepared does what must be done before droid gets a decision, and returns it. If the user picked one of several plans, a message names it
+// to droid: one that arrives while a permission waits becomes part of the running turn (field notes §3).
+func (r *permissionRequest) prepared(ctx context.Context, d render.Decision) render.Decision {
+	s, client := r.s, r.s.proc.Client()
+	if d.Option == stream.OptionCancel || client == nil {
+		return d
+	}
+	if d.Option != stream.OptionOnce {
+		// droid writes its settings for such an answer, and then reads those of the project again (0.225).
+		ended, err := s.endIfChanged(ctx)
+		if err != nil {
+			s.log.Warn("nobody could look at the project; the permission is withheld", zap.Error(err))
+			s.update(render.Notice("The project's files could not be read, so this was not allowed. Answer again with a choice that holds once."))
+		}
+		if ended || err != nil {
+			return render.Decision{Option: stream.OptionCancel}
+		}
+	}
+	s.doJobs(ctx, s.fileCalls.BeforeAnswer(r.ev.Tools)...)
+	if moved := r.moved(ctx); moved != "" {
+		s.log.Warn("a path of a permission request leads elsewhere than the user was shown; the permission is withheld")
+		s.refuseFor(moved)
+		return render.Decision{Option: stream.OptionCancel}
+	}
+	if d.Plan == "" {
+		return d
+	}
+	chosen := stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.Plan}
+	if err := s.unlockedFor(ctx, planTold, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) }); err != nil {
+		s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
+		s.update(render.Notice("droid did not take your choice of plan, so it was not approved."))
+		d.Option = stream.OptionCancel
+	}
+	return d
+}
+
+// moved resolves the paths of the request again, and says which leads elsewhere than the user was shown, "" when none does.
+func (r *permissionRequest) moved(ctx context.Context) string {
+	requested := r.s.show.RequestedPaths(r.ev)
+	if len(requested) == 0 {
+		return ""
+	}
+	real := make(map[string]string)
+	r.s.unlocked(ctx, func(ctx context.Context) { real = r.s.deps.Texts.Resolve(ctx, requested) })
+	for _, path := range requested {
+		if real[path] != r.files[path].Real {
+			return render.TargetMoved(path, r.files[path].Real, real[path])
+		}
+	}
+	return ""
+}
+
+// give gives droid a decision, which may be an edited plan, or a refusal with words.
+func (r *permissionRequest) give(d render.Decision) {
+	if d.Words != "" {
+		r.s.queueRefusal(d.Words)
+	}
+	if d.Option == stream.OptionEdit {
+		r.approveEdited(d.Edited)
+		return
+	}
+	r.answer(d.Option)
+}
+
+// answer gives droid an option that it offered.
+func (r *permissionRequest) answer(option string) {
+	s, requestID := r.s, r.ev.RequestID
+	if client := s.proc.Client(); client != nil {
+		if err := client.AnswerPermission(requestID, option); err != nil {
+			s.log.Warn("droid did not take the answer to a permission request", zap.Error(err))
+		}
+	}
+	s.droidHasAnswer(requestID, option == stream.OptionCancel)
+}
+
+// approveEdited gives droid the edited plan and shows it in place of the one that
+// the model wrote.
+func (r *permissionRequest) approveEdited(text string) {
+	s, ev, client := r.s, r.ev, r.s.proc.Client()
+	if client == nil {
+		r.answer(stream.OptionCancel)
+		return
+	}
+	if err := client.ApproveEditedPlan(ev.RequestID, text); err != nil {
+		s.log.Warn("droid did not take the edited plan", zap.Error(err))
+		r.answer(stream.OptionCancel)
+		return
+	}
+	s.update(s.show.PlanEdited(ev.Tools[0].ToolUse.ID, text)...)
+	s.droidHasAnswer(ev.RequestID, false)
+}
+
+// droidHasAnswer reports to the normaliser that droid has the answer to a permission or a question, and applies the events that waited for
+// it.
+func (s *Session) droidHasAnswer(requestID string, refused bool) {
+	s.apply(s.proc.Norm().RequestAnswered(time.Now(), requestID, refused))
+}

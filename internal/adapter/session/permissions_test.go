@@ -1,0 +1,122 @@
+package session_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/adapter/session"
+	"droid-acp/internal/testing/fakedroid"
+)
+
+// ruled is an editor whose user has these settings.
+func ruled(t *testing.T, settings string) (e *editor, path string) {
+	t.Helper()
+	path = filepath.Join(os.Getenv("HOME"), ".factory", "settings.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(settings), 0o600))
+	f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+	return begin(t, f.start), path
+}
+
+// answerTo runs a slash command and returns what it says.
+func (e *editor) answerTo(command string) string {
+	e.t.Helper()
+	n := len(e.updates())
+	require.Equal(e.t, "end_turn", e.run(command))
+	return strings.Join(e.updates()[n:], "\n")
+}
+
+// What is allowed, asked about and blocked is listed by file, with what an entry really lets through.
+func TestPermissionsAreListed(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		e, path := ruled(t, `{"commandAllowlist":["touch zz1","make"],"commandDenylist":["curl"],"commandBlocklist":["dd"]}`)
+		require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(path), "mcp.json"), []byte(`{"persistentPermissions":{"tools":{"tiny":{"t":{}}}}}`), 0o600))
+		list := e.answerTo("/permissions")
+		for _, line := range []string{
+			"Yours, in `" + path + "`:", "- allowed: `touch zz1`, which lets **every** `touch` run\n", "- allowed: `make`\n", "- asked about: `curl`\n", "- never run: `dd`\n",
+			"mcp.json`:", "- allowed, MCP: `tiny: t`\n",
+		} {
+			require.Contains(t, list, line)
+		}
+		why := e.answerTo("/permissions why touch a b")
+		require.Contains(t, why, "As droid-acp reads the lists", "this droid is no program that could be asked")
+		require.Contains(t, why, "it runs without a question, by `touch zz1`")
+		require.Contains(t, e.answerTo("/permissions why make; ls"), "no entry lets `ls` run, but droid has lists of its own")
+		require.Contains(t, e.answerTo("/permissions why make $(ls)"), "whether an entry lets it run is not known")
+		require.Contains(t, e.answerTo("/permissions why make && curl x"), "droid asks before it, whatever the mode, by `curl`")
+		require.Contains(t, e.answerTo("/permissions why X=1 dd"), "it never runs, by `dd`")
+		require.Contains(t, e.answerTo("/permissions why ls"), "no entry lets `ls` run, but droid has lists of its own. "+
+			"Else the mode decides, here Auto (Off): ask before file edits and commands.")
+		for mode, means := range map[string]string{"auto-high": "Auto (High): allow all commands.", "spec": "Spec: research and plan first;"} {
+			e.answerTo("/mode " + mode)
+			require.Contains(t, e.answerTo("/permissions why ls"), "the mode decides, here "+means)
+		}
+	})
+}
+
+// What is listed can be taken back as it is listed, also an entry of several lines.
+func TestPermissionIsTakenBackAsItIsListed(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		e, path := ruled(t, `{"commandAllowlist":["touch a\n  mkdir b","make","make "]}`)
+		require.Contains(t, e.answerTo("/permissions"), "- allowed: `touch a ⏎ mkdir b`")
+		require.Contains(t, e.answerTo("/permissions forget touch a ⏎ mkdir b"), "Taken back: `touch a ⏎ mkdir b`")
+		require.Contains(t, e.answerTo("/permissions forget make"), "Taken back: `make`")
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.JSONEq(t, `{"commandAllowlist":[]}`, string(text))
+	})
+}
+
+// A permission that is taken back is looked for again: droid, which has read the file before, may write it anew.
+func TestPermissionIsTakenBack(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	const settings, without = `{"commandAllowlist":["touch","make"],"commandDenylist":["curl"]}`, `{"commandAllowlist":["make"],"commandDenylist":["curl"]}`
+	for name, writes := range map[string]int{"nobody writes": 0, "droid writes it once more": 1, "droid always writes it": 100} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e, path := ruled(t, settings)
+				read := func() string {
+					text, err := os.ReadFile(path)
+					require.NoError(t, err)
+					return string(text)
+				}
+				id := e.prompt("/permissions forget touch")
+				for range writes {
+					time.Sleep(session.RulesSettle - time.Millisecond)
+					if _, over := e.answered(id); over {
+						break
+					}
+					require.Equal(t, without, read())
+					require.NoError(t, os.WriteFile(path, []byte(settings), 0o600))
+					time.Sleep(time.Millisecond)
+				}
+				require.Equal(t, "end_turn", ended(e.await(id)))
+				said := strings.Join(e.updates(), "\n")
+				if writes == 100 {
+					require.Contains(t, said, "droid writes `touch` again each time")
+					return
+				}
+				require.Contains(t, said, "Taken back: `touch`")
+				require.Equal(t, without, read())
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		e, path := ruled(t, settings)
+		require.Contains(t, e.answerTo("/permissions forget curl"), "is no permission")
+		e.hanging.begin("Rules.TakeBack")
+		require.Contains(t, e.answerTo("/permissions forget touch"), "It was not taken back: "+path)
+		require.True(t, e.hanging.wasReached())
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, settings, string(text))
+	})
+}

@@ -1,0 +1,201 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/adapter/acperr"
+	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/adapter/turns"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
+)
+
+// wholeHistory is the message limit that makes droid return all messages: since
+// 0.215 it returns the last 100 without one (quirk 21).
+const wholeHistory = 1_000_000
+
+// awaitDroid waits until the session has a process, and starts one if necessary, which loads up to historyLimit messages. info is droid's
+// answer to the load, nil if the process was there before or was asked for fewer messages by another caller.
+func (s *Session) awaitDroid(ctx context.Context, historyLimit int) (client *droid.Client, info *stream.SessionInfo, err *jsonrpc.Error) {
+	for {
+		for s.proc.Ending() && !s.ended {
+			if err := s.waitFor(ctx, "what needs a droid", needGone); err != nil {
+				return nil, nil, err
+			}
+		}
+		switch {
+		case s.ended:
+			return nil, nil, acperr.Ending()
+		case s.proc.Client() != nil && !s.proc.Starting():
+			return s.proc.Client(), nil, nil
+		case s.proc.Client() == nil && s.prompts.GaveUp():
+			return nil, nil, acperr.KeepsCrashing(s.proc.LastCrash())
+		}
+		if s.proc.BeginStart(historyLimit) {
+			s.mu.Go(func() { s.start(s.Context, historyLimit) })
+		}
+		if err := s.waitFor(ctx, "what needs a droid", needStart); err != nil {
+			return nil, nil, err
+		}
+		if info, err = s.proc.Outcome(historyLimit); err != nil || s.proc.Client() != nil {
+			return s.proc.Client(), info, err
+		}
+		// Who waited for it, too, has ended it.
+	}
+}
+
+// start starts droid and loads the session into it. Waiters proceed when the session has its former settings again.
+func (s *Session) start(ctx context.Context, historyLimit int) {
+	info, failure := (*stream.SessionInfo)(nil), acperr.Lost() // where this panics
+	defer func() { s.proc.StartEnded(info, failure) }()
+	before := s.options.Before()
+	for tries := 1; ; {
+		unmade := s.proc.Unmade()
+		client, told, err := s.launch(ctx, historyLimit)
+		switch {
+		case err != nil:
+			failure = acperr.NotRestarted(s.out.Session(), s.out.Opened(), err)
+			return
+		case s.ended:
+			s.unlocked(ctx, func(context.Context) { client.Kill(); <-client.Exited() })
+			failure = acperr.Ending()
+			return
+		}
+		s.adopt(client)
+		s.opened(told)
+		if unmade {
+			s.checkDefaults()
+			s.checkWords()
+			s.notifyExcluded()
+		}
+		if unmade && s.proc.Client() == nil && !s.proc.Unmade() {
+			historyLimit, before = 1, s.options.Before()
+			continue // the next one gets the words when it loads the session
+		}
+		s.restoreSettings(ctx, before)
+		if s.proc.Ending() {
+			_ = s.waitFor(s.Context, "the settings from before", needGone) // its end is in the events
+		}
+		info, failure = told, nil
+		switch died := s.proc.Client() == nil; {
+		case died && s.out.Opened() && !s.prompts.GaveUp() && tries < turns.MaxCrashes:
+			tries++ // it was given no prompt, so none fails with it
+			continue
+		case died && s.out.Opened():
+			failure = acperr.Crash(s.proc.LastCrash(), s.prompts.GaveUp()) // again
+		case died:
+			failure = acperr.NotOpened(s.out.Session(), s.proc.LastCrash())
+		}
+		return
+	}
+}
+
+// launch starts a droid that makes the session or loads it. If the process before still retires, it
+// is idle, so it is killed; it is gone before the new one loads the session.
+func (s *Session) launch(ctx context.Context, historyLimit int) (client *droid.Client, info *stream.SessionInfo, err error) {
+	held := s.markLoading(ctx)
+	retiring := s.proc.Exiting()
+	open := s.openStored(historyLimit, held)
+	id, added := s.droidID, *s.systemPrompt.Load()
+	cwd, servers, unmade := s.cwd, s.servers.List(), s.proc.Unmade()
+	s.unlocked(ctx, func(ctx context.Context) {
+		if retiring != nil {
+			retiring.Kill()
+			<-retiring.Exited()
+		}
+		words := added.Added(added.Text)
+		if !unmade {
+			words = s.deps.Launcher.Added(ctx, id, added)
+		}
+		client, info, err = s.deps.Launcher.Launch(ctx, cwd, servers, words, open)
+	})
+	if err != nil {
+		s.notLoading()
+	}
+	return client, info, err
+}
+
+// restoreSettings gives a session that a process has just loaded its former settings. droid may refuse or ignore values: what it reports
+// afterwards counts (quirk 14), and is sent like any change. A mode that asks less than the former one lets no prompt pass, see inItsMode.
+func (s *Session) restoreSettings(ctx context.Context, before options.Before) {
+	client := s.proc.Client()
+	if client == nil {
+		return
+	}
+	for _, patch := range s.options.ToRestore(client.Version(), before) {
+		err := s.changeSettings(ctx, client, patch)
+		if err != nil {
+			s.log.Warn("a loaded session did not take a setting back", zap.Error(err))
+		}
+		if diesOf(err) && s.proc.Client() == client {
+			s.noteEnding() // its events come first
+			break
+		}
+	}
+	_ = s.syncEvents(ctx) // settings_updated comes before the reply
+	s.options.Restarted(before)
+}
+
+// adopt makes client the session's process. Its events are read from now on.
+func (s *Session) adopt(client *droid.Client) {
+	s.proc.Adopt(client, s.show.ToolIDs())
+	s.recordFlight(client.Flight())
+	s.adoptSubagents()
+	client.Notify(s.loop.wake)
+	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
+	s.servers.ProcessStarted(time.Now(), processOf(client))
+	s.fileCalls.use(s.deps.overlay(s, client))
+	s.mu.Go(func() {
+		s.unlocked(s.Context, func(ctx context.Context) {
+			select {
+			case <-client.Ending():
+			case <-ctx.Done():
+			}
+		})
+		if s.proc.Client() == client && !s.ended {
+			s.noteEnding()
+		}
+	})
+}
+
+// diesOf reports whether a call failed because droid has ended, or ends.
+func diesOf(err error) bool {
+	_, dies := errors.AsType[*droid.ExitError](err)
+	return dies || errors.Is(err, droid.ErrClosed)
+}
+
+// noDroid says that a call was not made, as there is no droid for it.
+type noDroid struct{ why *jsonrpc.Error }
+
+func (e *noDroid) Error() string { return e.why.Message }
+
+// whyNoDroid returns why there was no droid for a call, nil if the call was made.
+func whyNoDroid(err error) *jsonrpc.Error {
+	if none, ok := errors.AsType[*noDroid](err); ok {
+		return none.why
+	}
+	return nil
+}
+
+// withDroid calls f with the session's droid, which is started if necessary and then loads up to limit messages; started is its answer to
+// that, nil if it was running. The caller has taken lockRPC. If droid dies, it may not have received f's call, so f is called once more,
+// with the next droid. The error is f's, or a noDroid.
+func (s *Session) withDroid(ctx context.Context, limit int, f func(client *droid.Client, started *stream.SessionInfo) error) error {
+	for again := false; ; again = true {
+		client, started, failure := s.awaitDroid(ctx, limit)
+		if failure != nil {
+			return &noDroid{failure}
+		}
+		if err := f(client, started); again || !diesOf(err) {
+			return err
+		}
+		if s.proc.Client() == client {
+			s.noteEnding() // its events come first
+		}
+	}
+}

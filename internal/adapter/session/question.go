@@ -1,0 +1,94 @@
+package session
+
+import (
+	"context"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/render"
+)
+
+// askQuestions shows droid's questions and gives droid the user's answers. droid always
+// gets some: what the user said, that they declined or could not be asked, or "cancelled" when
+// they dismissed the questions.
+func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested) {
+	cancelled := stream.Answers{Cancelled: true}
+	if s.proc.Client() == nil {
+		return // it has died in the meantime
+	}
+	if s.ended || s.prompts.RefusesAsks() {
+		s.answerQuestions(ev.RequestID, cancelled)
+		return
+	}
+	var asked *render.Questions
+	q := s.questions.Open(ev.RequestID, func(outcome telling.Outcome) {
+		answers := cancelled
+		if asked != nil {
+			s.update(asked.After...)
+		}
+		if asked != nil && outcome == telling.Stands {
+			answers = asked.Answers()
+			if !asked.Refused {
+				s.update(s.show.ShowUnasked(asked)...)
+			}
+		}
+		if outcome != telling.Withdrawn {
+			s.answerQuestions(ev.RequestID, answers)
+		}
+	})
+	defer q.Close()
+	if s.awaitHearing(ctx, q) != telling.Stands {
+		return
+	}
+	asked = s.show.Questions(ev)
+	s.update(asked.Before...)
+	if !asked.Refused {
+		q.Run(ctx, s.out, asked)
+	}
+}
+
+// askedQuestion is a question of this agent's own that the user has not answered.
+type askedQuestion struct {
+	*telling.Question
+	words *render.AgentPrompt
+	not   string // is shown if there is no answer
+	over  bool   // not was shown
+}
+
+// asks asks the user something for a prompt, and reports whether they answered. If ctx or the prompt ends before that, the question is
+// withdrawn and not is shown before the response: some clients show nothing after it.
+func (p *userPrompt) asks(ctx context.Context, words *render.AgentPrompt, not string) (answered bool) {
+	p.s.update(words.Before...)
+	q := &askedQuestion{Question: p.s.questions.Open("", nil), words: words, not: not}
+	defer q.Close()
+	p.asked = q
+	answered = q.Run(ctx, p.s.out, words) == telling.Stands
+	if !answered && !q.over {
+		p.s.update(words.End(not)...)
+	}
+	if p.asked == q {
+		p.asked = nil
+	}
+	return answered
+}
+
+// takeQuestionBack takes back the open question to the user, if any, and shows that.
+func (p *userPrompt) takeQuestionBack() {
+	if q := p.asked; q != nil {
+		p.asked, q.over = nil, true
+		q.TakeBack()
+		p.s.update(q.words.End(q.not)...)
+	}
+}
+
+func (s *Session) answerQuestions(requestID string, answers stream.Answers) {
+	if client := s.proc.Client(); client != nil {
+		if err := client.AnswerQuestions(requestID, answers); err != nil {
+			s.log.Warn("droid did not take the answer to its question", zap.Error(err))
+		}
+	}
+	s.droidHasAnswer(requestID, answers.Cancelled)
+}

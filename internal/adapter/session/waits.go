@@ -1,0 +1,134 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"droid-acp/internal/adapter/acperr"
+	"droid-acp/internal/adapter/turns"
+	"droid-acp/internal/jsonrpc"
+)
+
+// A waiter in a session names what it needs, and proceeds when that is there: whoever releases the session's lock looks which waiter may.
+// The turn machine knows what a prompt waits for before it runs.
+
+// need is a condition to wait for, in words for the user.
+type need string
+
+// What there is to wait for.
+const (
+	needStart need = "droid to start"
+	needGone  need = "the droid before to be gone"
+	// Changes of settings, loads and forks take this one at a time: they must not overlap, since the answer to a load contains the
+	// settings, too. While one runs, the process is neither parked nor replaced by a load, and no prompt begins.
+	needCalls     need = "calls to droid before it" // see turns.Machine.RPC
+	needQuiet     need = "the prompt that runs"
+	needServers   need = "MCP servers to start"
+	needShown     need = "the editor to show the session"
+	needRoom      need = "the editor to read"
+	needRead      need = "files that are shown with what droid said"
+	needOthers    need = "a look whether another window has the session open"
+	needTurn      need = "its turn"
+	needTitle     need = "the title before it" // of two titles at once droid stores the later one twice, and within a rewind it is not known which session gets one (0.225.2)
+	needAnnounced need = "droid to announce the call"
+	needAddress   need = "droid to tell where to log in"
+	needExplained need = "what droid said of MCP servers before"
+	needAnswers   need = "droid to list its commands and tell its use of the context"
+)
+
+// satisfied reports whether a need is met.
+func (s *Session) satisfied(n need) bool {
+	switch {
+	case n == needStart:
+		return !s.proc.Starting()
+	case n == needGone:
+		return s.ended || !s.proc.Ending()
+	case s.ended:
+		return false // nothing begins
+	case n == needCalls:
+		return s.prompts.RPC.Holder() == nil
+	case n == needQuiet:
+		return !s.prompts.RunsOne()
+	case n == needShown:
+		return s.isShown()
+	case n == needOthers:
+		_, known := s.storeLock.Others()
+		return known
+	case n == needRead:
+		return s.fileCalls.Waiting() == nil
+	case n == needAnswers:
+		return !s.proc.Asked()
+	case n == needServers:
+		return !s.servers.Starting()
+	}
+	return false
+}
+
+// waits lists who waits in the session, for what and since when, and which prompts.
+func (s *Session) waits(now time.Time) []string {
+	lines := append([]string{}, s.deps.Sessions.Tell(s.out.Session(), now)...)
+	for _, l := range []*turns.Lock{&s.prompts.RPC, &s.titles, &s.explains} {
+		if t := l.Holder(); t != nil {
+			lines = append(lines, fmt.Sprintf("%s is under way, asked for %v ago", t.Who, now.Sub(t.Since).Round(time.Second)))
+		}
+	}
+	for _, w := range s.mu.Waits() {
+		lines = append(lines, fmt.Sprintf("%s waits for %s since %v", w.Who, w.What, now.Sub(w.Since).Round(time.Second)))
+	}
+	lines = append(lines, s.out.Waits(now)...)
+	if n := s.prompts.Changing(); n > 0 {
+		lines = append(lines, fmt.Sprintf("changes that are under way or wait for their turn: %d", n))
+	}
+	if n := s.prompts.Waiting(); n > 0 {
+		lines = append(lines, fmt.Sprintf("prompts that wait for their turn: %d", n))
+	}
+	return lines
+}
+
+// waitFor waits until all needs are met. who names the waiter for the user. The error says that ctx or the session has ended.
+func (s *Session) waitFor(ctx context.Context, who string, needs ...need) *jsonrpc.Error {
+	lacks := func(n need) bool { return !s.satisfied(n) }
+	for {
+		n := needs[max(slices.IndexFunc(needs, lacks), 0)]
+		err := s.mu.WaitFor(ctx, who, string(n), func() bool { return s.satisfied(n) })
+		if err != nil || !slices.ContainsFunc(needs, lacks) {
+			return s.waitError(err)
+		}
+	}
+}
+
+// take takes a lock for who until release is called, also while the session's lock is given up. After an error there is nothing to release.
+func (s *Session) take(ctx context.Context, l *turns.Lock, who string, what need) (release func(), err *jsonrpc.Error) {
+	me, taken := &turns.Taker{Who: who, Since: time.Now()}, false
+	l.Take(me)
+	release = func() { l.Release(me) }
+	defer func() {
+		if !taken { // also after a panic
+			release()
+		}
+	}()
+	err = s.waitError(s.mu.WaitFor(ctx, who, string(what), func() bool { return l.Holder() == me }))
+	taken = err == nil
+	return release, err
+}
+
+// lockRPC takes the lock of calls to droid until release is called.
+func (s *Session) lockRPC(ctx context.Context) (release func(), err *jsonrpc.Error) {
+	return s.take(ctx, &s.prompts.RPC, "a call to droid", needCalls)
+}
+
+// waitError answers what does not wait any longer.
+func (s *Session) waitError(why error) *jsonrpc.Error {
+	switch {
+	case why == nil:
+		return nil
+	case s.ended || s.Context.Err() != nil:
+		return s.EndError()
+	}
+	return acperr.Cancelled()
+}
+
+// holdPrompts keeps prompts from starting while droid's end is awaited.
+func (s *Session) holdPrompts() { s.prompts.SetHeld(s.proc.Ending()) }

@@ -1,0 +1,84 @@
+package adapter
+
+import (
+	"context"
+
+	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/acperr"
+	"droid-acp/internal/adapter/internal/registry"
+	"droid-acp/internal/adapter/session"
+	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/sys/files"
+)
+
+// Methods that are unstable in ACP.
+const (
+	methodArchive   = "session/archive"
+	methodUnarchive = "session/unarchive"
+)
+
+// archiveSession archives a thread, whichever of its ids is given. If it is open, what it works on is cancelled, and it is closed (ACP's
+// schema of SDK 2.4.0); but not before it is archived, so that a failure ends nothing.
+func (a *Agent) archiveSession(c *wire.Call) (any, *jsonrpc.Error) {
+	place, err := a.setArchived(c, true)
+	if err != nil {
+		return nil, err
+	}
+	defer place.Release()
+	if err := turnOf(context.WithoutCancel(c.Context), place); err != nil {
+		return nil, err
+	}
+	open := place.All()
+	place.Unlock()
+	for _, s := range open {
+		a.Sessions.Forget(s)
+	}
+	place.Release()
+	for _, s := range open {
+		s.Close()
+	}
+	return struct{}{}, nil
+}
+
+// unarchiveSession restores an archived thread. An open one is not touched.
+func (a *Agent) unarchiveSession(c *wire.Call) (any, *jsonrpc.Error) {
+	place, err := a.setArchived(c, false)
+	if err != nil {
+		return nil, err
+	}
+	place.Release()
+	return struct{}{}, nil
+}
+
+// setArchived notes in the store whether the thread that a call names is archived. The caller releases the place, unless it gets an error.
+func (a *Agent) setArchived(c *wire.Call, archived bool) (at *session.Ticket, err *jsonrpc.Error) {
+	id, err := idOf(c)
+	if err != nil {
+		return nil, err
+	}
+	place := a.arrive(c, id, registry.Asks) // it does not touch the files of the session, so nobody who leaves them is hurried
+	defer func() {
+		if err != nil {
+			place.Release()
+		}
+	}()
+	ids, err := a.threadAt(c.Context, place)
+	if err != nil {
+		return nil, err
+	}
+	if err := turnOf(c.Context, place); err != nil {
+		return nil, err
+	}
+	open := place.All()
+	place.Unlock()
+	if len(open) == 0 {
+		if err := a.checkStored(c.Context, id, ids); err != nil {
+			return nil, err
+		}
+	}
+	_, failure := files.CallBoundedDetached(context.Background(), a.Calls, "Store.SetArchived", "session "+id, files.NoResult(func() error { return a.Config.Store.SetArchived(archived, ids...) }))
+	if failure != nil {
+		return nil, acperr.Internal("archive_failed", "The session was neither archived nor restored: "+failure.Error())
+	}
+	return place, nil
+}

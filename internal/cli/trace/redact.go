@@ -1,0 +1,275 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"droid-acp/internal/droid/config"
+)
+
+// redacted stands for a secret.
+const redacted = "[redacted]"
+
+const (
+	// minSecret is the shortest value, in bytes, that is replaced wherever it occurs: shorter ones occur by chance.
+	minSecret = 6
+	// maxSecrets bounds how many values are known.
+	maxSecrets = 1000
+)
+
+// Redactor replaces secrets in lines: values that it knows, the values of fields that are named like secrets, which it then knows, too, and
+// what stands in a text like a secret. It is not safe for concurrent use.
+type Redactor struct {
+	home   string // whose settings are to be read; "" if they were, or none are
+	getenv func(string) string
+	known  map[string]bool
+	values *strings.Replacer // of known; nil if it must be made again
+}
+
+// NewRedactor returns a Redactor that knows the values of variables in environ whose names are those of secrets, and the secrets in the
+// settings files of droid's home directory, "" for none. It reads these with the first line: a disk may not answer.
+func NewRedactor(environ []string, home string) *Redactor {
+	r := &Redactor{home: home, known: map[string]bool{}}
+	variables := map[string]string{}
+	for _, line := range environ {
+		name, value, _ := strings.Cut(line, "=")
+		variables[name] = value
+		if secretVariable.MatchString(name) {
+			r.learn(value)
+		}
+	}
+	r.getenv = func(name string) string { return variables[name] }
+	return r
+}
+
+// secretVariable matches names of variables whose values are secrets. GIT_AUTHOR_NAME is none.
+var secretVariable = regexp.MustCompile(`(?i)key|token|secret|passw|passphrase|credential|auth([^o]|$)`)
+
+func (r *Redactor) readSettings() {
+	home := r.home
+	if r.home = ""; home == "" {
+		return
+	}
+	for _, file := range config.UserFiles(home, "settings.json", "settings.local.json", "config.json", "mcp.json") {
+		var content any
+		if found, err := file.Decode(&content); found && err == nil {
+			if data, err := json.Marshal(content); err == nil {
+				r.Line(data)
+			}
+		}
+	}
+}
+
+var reference = regexp.MustCompile(`^\$\{?(\w+)\}?$`)
+
+func (r *Redactor) learn(value string) {
+	if m := reference.FindStringSubmatch(value); m != nil && r.getenv != nil {
+		value = r.getenv(m[1])
+	}
+	if scheme, rest, is := strings.Cut(value, " "); is && slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(scheme)) {
+		r.learn(rest)
+	}
+	if len(value) < minSecret || r.known[value] || len(r.known) >= maxSecrets {
+		return
+	}
+	inJSON, _ := json.Marshal(value) // a string is always encoded
+	for _, form := range []string{value, string(inJSON[1 : len(inJSON)-1]), url.QueryEscape(value)} {
+		r.known[form] = true
+	}
+	r.values = nil
+}
+
+// Line returns a line with its secrets replaced. JSON stays JSON, with the order of its members; isJSON reports whether it is.
+func (r *Redactor) Line(line []byte) (text []byte, isJSON bool) {
+	r.readSettings()
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.UseNumber()
+	w := &jsonWriter{r: r, d: d}
+	if w.value(plain, false) == nil {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return w.out.Bytes(), true
+		}
+	}
+	return []byte(r.Text(string(line))), false
+}
+
+// textSecrets are the forms of secrets in a text. A pattern is tried if the text, in lower case, has one of its words: that is fast.
+var textSecrets = []struct {
+	words   []string
+	pattern *regexp.Regexp
+	with    string
+}{
+	// the user in a URL, and parameters of it
+	{[]string{"://"}, regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s"'<>@]+@`), "${1}" + redacted + "@"},
+	{secretWords, regexp.MustCompile(`(?i)([?&][\w.-]*(?:token|key|secret|password|auth|signature)[\w.-]*=)[^&\s"'#]+`), "${1}" + redacted},
+	// headers
+	{[]string{"authorization", "api-key", "cookie"}, regexp.MustCompile(`(?i)((?:authorization|x-api-key|api-key|cookie)["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)\s+)?)[^\s"',;]+`), "${1}" + redacted},
+	{[]string{"bearer"}, regexp.MustCompile(`(?i)\b(bearer\s+)[\w.~+/=-]{8,}`), "${1}" + redacted},
+	// assignments, in a shell or a file
+	{secretWords, regexp.MustCompile(`(?i)\b(\w*(?:api_?key|token|secret|password|passwd|passphrase)\s*[=:]\s*["']?)[^\s"'&;,)]{6,}`), "${1}" + redacted},
+	{[]string{"private key"}, regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^-]*`), "${1}" + redacted},
+}
+
+var secretWords = []string{"token", "key", "secret", "passw", "passphrase", "auth", "signature"}
+
+// Text returns a text with its secrets replaced.
+func (r *Redactor) Text(text string) string {
+	if r.values == nil {
+		known := make([]string, 0, len(r.known))
+		for value := range r.known {
+			known = append(known, value)
+		}
+		slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) }) // one may contain another
+		pairs := make([]string, 0, 2*len(known))
+		for _, value := range known {
+			pairs = append(pairs, value, redacted)
+		}
+		r.values = strings.NewReplacer(pairs...)
+	}
+	text = r.values.Replace(text)
+	if !strings.ContainsAny(text, "=:- ") {
+		return text
+	}
+	lower := strings.ToLower(text)
+	for _, s := range textSecrets {
+		if slices.ContainsFunc(s.words, func(word string) bool { return strings.Contains(lower, word) }) {
+			text = s.pattern.ReplaceAllString(text, s.with)
+		}
+	}
+	return text
+}
+
+// visibility says how strings within a value are treated.
+type visibility int
+
+const (
+	plain   visibility = iota // secrets are replaced
+	hidden                    // each string is a secret
+	learned                   // the same, and it is one in other lines, too
+)
+
+// named returns how the value of a member is treated.
+func named(key string) visibility {
+	key = strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(key, "-", ""), "_", ""))
+	switch {
+	case key == "env" || key == "environment" || key == "headers":
+		return learned
+	case strings.HasSuffix(key, "apikey"), strings.HasSuffix(key, "token"), strings.HasSuffix(key, "password"), strings.HasSuffix(key, "secret"),
+		slices.Contains([]string{"authorization", "proxyauthorization", "cookie", "setcookie", "passwd", "passphrase", "credentials", "bearer", "privatekey"}, key):
+		return learned
+	}
+	return plain
+}
+
+// ordinary are variables whose values are no secrets, and occur in other texts.
+var ordinary = []string{"path", "home", "lang", "shell", "user", "logname", "pwd", "tmpdir", "term", "nodeenv", "lcall"}
+
+// jsonWriter copies a JSON value with its secrets replaced.
+type jsonWriter struct {
+	r    *Redactor
+	d    *json.Decoder
+	out  bytes.Buffer
+	last string // the last string value, as it was
+}
+
+func (w *jsonWriter) value(v visibility, element bool) error {
+	token, err := w.d.Token()
+	if err != nil {
+		return err
+	}
+	switch t := token.(type) {
+	case json.Delim:
+		if t == '{' {
+			err = w.object(v, element)
+		} else {
+			err = w.array(v)
+		}
+		return err
+	case string:
+		w.last = t
+		if v == learned {
+			w.r.learn(t)
+		}
+		if v != plain && t != "" {
+			t = redacted
+		}
+		w.text(w.r.Text(t))
+	case json.Number:
+		w.out.WriteString(t.String())
+	case bool:
+		w.out.WriteString(map[bool]string{true: "true", false: "false"}[t])
+	default:
+		w.out.WriteString("null")
+	}
+	return nil
+}
+
+// object copies an object. An element of a list of secrets has a name, which is none, and a value: {"name": …, "value": …}.
+func (w *jsonWriter) object(v visibility, element bool) error {
+	w.out.WriteByte('{')
+	name := ""
+	for n := 0; w.d.More(); n++ {
+		if n > 0 {
+			w.out.WriteByte(',')
+		}
+		token, err := w.d.Token()
+		if err != nil {
+			return err
+		}
+		key, _ := token.(string)
+		w.text(w.r.Text(key))
+		w.out.WriteByte(':')
+		inner := max(v, named(key))
+		switch {
+		case v != plain && element && key == "name":
+			inner = plain
+		case v != plain && (isOrdinary(key) || element && isOrdinary(name)):
+			inner = hidden
+		}
+		if err := w.value(inner, false); err != nil {
+			return err
+		}
+		if key == "name" {
+			name = w.last
+		}
+	}
+	_, err := w.d.Token()
+	w.out.WriteByte('}')
+	return err
+}
+
+func isOrdinary(name string) bool {
+	return slices.Contains(ordinary, strings.ToLower(strings.ReplaceAll(name, "_", "")))
+}
+
+func (w *jsonWriter) array(v visibility) error {
+	w.out.WriteByte('[')
+	for n := 0; w.d.More(); n++ {
+		if n > 0 {
+			w.out.WriteByte(',')
+		}
+		if err := w.value(v, true); err != nil {
+			return err
+		}
+	}
+	_, err := w.d.Token()
+	w.out.WriteByte(']')
+	return err
+}
+
+func (w *jsonWriter) text(s string) {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		w.out.WriteString(`"` + s + `"`) // as the encoder would write it, which takes longer
+		return
+	}
+	e := json.NewEncoder(&w.out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a Buffer takes all
+	w.out.Truncate(w.out.Len() - 1)
+}

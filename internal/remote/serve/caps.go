@@ -1,0 +1,49 @@
+package serve
+
+import (
+	"fmt"
+
+	"droid-acp/internal/jsonrpc"
+)
+
+// overCap returns the error of a request that would exceed a cap of the server, or open a session in one that ends, nil otherwise. but is as for sessionAgent.
+func (c *Client) overCap(method string, but *agent) *jsonrpc.Error {
+	s := c.server
+	if s.drains > 0 && opens(method) {
+		return errDraining()
+	}
+	if most := s.MaxSessions; most > 0 && c.options.Token != "" && opens(method) && s.sessionsOf(c.options.Token) >= most {
+		return jsonrpc.InternalError("server_full", fmt.Sprintf("Not opened: the token %s has %d sessions open, and the server allows it no more. Close one, or have --max-sessions raised.", c.options.Token, most))
+	}
+	if most := s.MaxAgents; most > 0 && c.findAgent(but) == nil && s.agentCount() >= most {
+		return jsonrpc.InternalError("server_full", fmt.Sprintf("Not opened: the server runs %d agents, and is allowed no more. Close a session, or have --max-agents raised.", most))
+	}
+	return nil
+}
+
+// sessionsOf returns how many sessions were opened with a token, or are being opened.
+func (s *Server) sessionsOf(token string) (n int) {
+	for _, open := range s.sessions {
+		if open.token == token {
+			n++
+		}
+	}
+	for a := range s.agents {
+		for _, call := range a.calls {
+			if call.client != nil && call.client.options.Token == token && call.session == nil && opens(call.method) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// agentCount returns how many agents run that open sessions.
+func (s *Server) agentCount() (n int) {
+	for a := range s.agents {
+		if !a.queryOnly {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,196 @@
+package serve
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const providerKey = "s3cr3t"
+
+func (c *fakeClient) setsProvider(url string) {
+	c.say(`{"jsonrpc":"2.0","id":"s","method":"providers/set","params":{"providerId":"main","apiType":"openai","baseUrl":%q,"headers":{"Authorization":%q}}}`, url, providerKey)
+}
+
+// set has a client set its provider, of which this agent hears.
+func (c *fakeClient) set(a *fakeAgent, url string) {
+	c.t.Helper()
+	c.setsProvider(url)
+	m := a.next()
+	require.Equal(c.t, "providers/set", m.Method)
+	require.Equal(c.t, url, m.Params["baseUrl"])
+	a.answer(m, `{}`)
+	require.Equal(c.t, []string{`s= {}`}, c.take())
+}
+
+// Windows with different providers never share an agent, those with the same one do, and one without keeps its own.
+func TestProvidersDivideAgents(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
+		none, own := h.client("Zed", everything)
+		none.opens(own, "s0")
+		one, a := h.client("Zed", everything)
+		one.set(a, "https://a")
+		two, b := h.client("Zed", everything)
+		two.set(b, "https://b")
+		three, _ := h.client("Zed", everything)
+		three.set(a, "https://a")
+		require.Len(t, h.agents(), 3)
+		one.opens(a, "s1")
+		two.opens(b, "s2")
+		three.opens(a, "s3")
+		own.hearsNothing()
+
+		// one cannot take the provider from under the third window, or leave its session there
+		one.setsProvider("https://c")
+		require.Len(t, one.take(), 1)
+		one.say(`{"jsonrpc":"2.0","id":"d","method":"providers/disable","params":{"providerId":"main"}}`)
+		require.Contains(t, strings.Join(one.take(), ""), "d! Not done: another window uses the agent")
+		a.hearsNothing()
+
+		// the second, which is alone there, can
+		two.set(b, "https://c")
+		two.say(`{"jsonrpc":"2.0","id":"d","method":"providers/disable","params":{"providerId":"other"}}`)
+		b.answer(b.next(), `{}`)
+		two.take()
+		two.load("s0")
+		require.Contains(t, strings.Join(two.take(), ""), "l! The session cannot be opened", "its own provider is still set")
+		four, d := h.client("Zed", everything)
+		four.set(d, "https://b")
+		require.Len(t, h.agents(), 4, "what the second had before is not its agent's any more")
+		for _, c := range []*fakeClient{none, one, three, four} {
+			require.Empty(t, c.take(), "nobody hears of another window's provider")
+		}
+
+		// no key is in a file of the server
+		require.NoError(t, filepath.WalkDir(h.Journals, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			require.NotContains(t, string(text), providerKey)
+			return err
+		}))
+	})
+}
+
+// A provider that is refused leaves the window where it was.
+func TestRefusedProvider(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		two, b := h.client("Zed", everything)
+		two.opens(a, "s2")
+		two.say(`{"jsonrpc":"2.0","id":"c","method":"session/close","params":{"sessionId":"s2"}}`)
+		a.closes("s2")
+		two.take()
+		two.setsProvider("https://b")
+		m := b.next()
+		b.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32602,"message":"no"}}`, m.ID)
+		require.Equal(t, []string{"s! no"}, two.take())
+		two.opens(b, "s3") // as its agent is without the provider
+		two.load("s1")
+		require.NotContains(t, strings.Join(two.take(), ""), "l!", "it has none")
+		four, d := h.client("Zed", everything)
+		four.set(d, "https://b")
+		three, _ := h.client("Zed", everything)
+		three.opens(a, "s4")
+		require.Len(t, h.agents(), 3)
+
+		// alone in its agent, it stays there
+		two.setsProvider("https://b")
+		m = b.next()
+		b.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32602,"message":"no"}}`, m.ID)
+		require.Equal(t, []string{"s! no"}, two.take())
+		two.opens(b, "s5")
+	})
+}
+
+// Another agent that is started for a window gets its provider before anything else, and opens no session without it.
+func TestProviderOfTheNextAgent(t *testing.T) {
+	for _, takes := range []bool{true, false} {
+		t.Run(fmt.Sprint(takes), func(t *testing.T) {
+			withServer(t, func(t *testing.T, h *testServer) {
+				one, a := h.client("Zed", everything)
+				one.set(a, "https://a")
+				one.opens(a, "s1")
+				two, b := h.client("Zed", everything)
+				two.set(a, "https://a")
+				two.load("s1")
+				two.take()
+				one.prompts(a, "s1", "go")
+				two.take()
+				two.say(`{"jsonrpc":"2.0","id":"f","method":"session/fork","params":{"sessionId":"s1","cwd":"/w","mcpServers":[]}}`)
+				m := b.next()
+				require.Equal(t, "providers/set", m.Method)
+				require.Equal(t, map[string]any{"Authorization": providerKey}, m.Params["headers"])
+				require.Equal(t, "session/fork", b.next().Method)
+				if takes {
+					b.answer(m, `{}`)
+					require.Empty(t, two.take(), "it works on session/fork")
+					return
+				}
+				b.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32603,"message":"no"}}`, m.ID)
+				require.Contains(t, strings.Join(two.take(), ""), "f! The agent of this session has ended")
+			})
+		})
+	}
+}
+
+// A session whose agent has not the provider of the window that opens it goes to another agent, if nothing runs there and no other window
+// has it open. A window without a provider joins it.
+func TestSessionOfAnotherProvider(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
+		one, a := h.client("Zed", everything)
+		one.set(a, "https://a")
+		one.opens(a, "s1")
+		prompt := one.prompts(a, "s1", "go")
+		two, b := h.client("Zed", everything)
+		two.set(b, "https://b")
+		two.load("s1")
+		require.Contains(t, strings.Join(two.take(), ""), "l! The session cannot be opened: its agent has not the provider that this window has set")
+		a.answer(prompt, `{"stopReason":"end_turn"}`)
+		a.works("s1", false)
+		one.take()
+		two.load("s1")
+		require.Contains(t, strings.Join(two.take(), ""), "l! The session cannot be opened", "the first window has it")
+		three, _ := h.client("Zed", everything)
+		three.load("s1")
+		require.Contains(t, strings.Join(three.take(), "\n"), "no provider, as the editor that opened it has set one")
+		three.Disconnected()
+		one.Disconnected()
+		two.load("s1")
+		require.Empty(t, two.take())
+		a.closes("s1")
+		m := b.next()
+		require.Equal(t, "session/load", m.Method)
+	})
+}
+
+// A gateway that is set by authenticate divides agents as well; an ordinary login does not.
+func TestGatewayByAuthenticateDividesAgents(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
+		one, a := h.client("Zed", everything)
+		two, b := h.client("Zed", everything)
+		for c, own := range map[*fakeClient]*fakeAgent{one: a, two: b} {
+			c.say(`{"jsonrpc":"2.0","id":"a","method":"authenticate","params":{"methodId":"gateway","_meta":{"gateway":{"baseUrl":"https://%p"}}}}`, c)
+			own.answer(own.next(), `{}`)
+			c.take()
+		}
+		three, d := h.client("Zed", everything)
+		three.say(`{"jsonrpc":"2.0","id":"a","method":"authenticate","params":{"methodId":"device-pairing"}}`)
+		d.answer(d.next(), `{}`)
+		three.take()
+		four, _ := h.client("Zed", everything)
+		four.opens(d, "s1")
+		require.Len(t, h.agents(), 3)
+		one.say(`{"jsonrpc":"2.0","id":"o","method":"logout","params":{}}`)
+		a.answer(a.next(), `{}`)
+		one.take()
+		one.opens(a, "s2")
+	})
+}
