@@ -84,8 +84,13 @@ func startAgent(t testing.TB, h home, args ...string) *client {
 // startAgentReading is startAgent with a client that reads the agent's stdout through reading.
 func startAgentReading(t testing.TB, h home, reading func(io.Reader) io.Reader, args ...string) *client {
 	t.Helper()
-	c := &client{t: t, stderr: &bytes.Buffer{}, exited: make(chan struct{}), changed: make(chan struct{}), permit: rejectOnce, talk: acpSchema().NewConversation(), far: h.far}
-	c.cmd = h.agent(append([]string{"--droid", h.droid}, args...)...)
+	return startCommand(t, h, h.agent(append([]string{"--droid", h.droid}, args...)...), reading)
+}
+
+// startCommand starts a client of the agent that a command runs.
+func startCommand(t testing.TB, h home, cmd *exec.Cmd, reading func(io.Reader) io.Reader) *client {
+	t.Helper()
+	c := &client{t: t, cmd: cmd, stderr: &bytes.Buffer{}, exited: make(chan struct{}), changed: make(chan struct{}), permit: rejectOnce, talk: acpSchema().NewConversation(), far: h.far}
 	c.cmd.Stderr = c.stderr
 	var err error
 	c.stdin, err = c.cmd.StdinPipe()

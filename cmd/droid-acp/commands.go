@@ -40,6 +40,7 @@ func commands() []subcommand {
 		doctorCommand(),
 		trustCommand(),
 		viaCommand(),
+		connectCommand(),
 		serverCommand(),
 		psCommand(),
 		attachCommand(),

@@ -15,6 +15,7 @@ import (
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
+	"droid-acp/internal/remote/transport"
 )
 
 const (
@@ -39,6 +40,7 @@ type MessageConn interface {
 // StdioBridge connects an editor, which speaks lines on stdin and stdout, to the server. Fill in the struct and call Run once.
 type StdioBridge struct {
 	Attach      serve.AttachParams
+	URL         string    // of a server elsewhere, which decides how its agents run, so that Attach is not sent; "" for this machine's
 	In          io.Reader // messages of the editor; the caller closes it
 	Out         io.Writer // messages to the editor
 	Connect     func(ctx context.Context) (MessageConn, error)
@@ -94,7 +96,7 @@ func (f *StdioBridge) Run(ctx context.Context) error {
 	case <-editor:
 		if f.tooLong {
 			_ = messages.Close() // this ends readServer, too
-			return f.fail(ctx, &ServerGoneError{"droid-acp --keep passes on no message of more than 256 MiB, and the editor sent a longer one, so the connection has ended. What runs goes on. " +
+			return f.fail(ctx, &ServerGoneError{"droid-acp passes on no message of more than 256 MiB, and the editor sent a longer one, so the connection has ended. What runs goes on. " +
 				"Start the agent again and open the session again; a large file is sent as a resource link."}, editor)
 		}
 		if err, gone := f.awaitAnswers(ctx, heard); gone {
@@ -156,8 +158,8 @@ func (f *StdioBridge) attach(ctx context.Context) (MessageConn, error) {
 		return nil, err
 	}
 	messages, err := f.Connect(ctx)
-	if err != nil {
-		return nil, err
+	if err != nil || f.URL != "" {
+		return messages, err
 	}
 	if err := messages.Write(ctx, hello); err != nil {
 		_ = messages.Close() // it has ended
@@ -255,6 +257,9 @@ func (f *StdioBridge) send(line []byte, send func([]byte) error) {
 func (f *StdioBridge) serverGone(ctx context.Context, err error, messages MessageConn, editor <-chan struct{}) error {
 	_ = messages.Close() // it has ended
 	f.Log.Warn("the connection to the server has ended", zap.Error(err))
+	if f.URL != "" {
+		return f.fail(ctx, &ServerGoneError{farEnd(f.URL, err) + " Start the agent again and open the session again."}, editor)
+	}
 	text := "The server that keeps this session has ended without a word, so it was killed or it failed. The turn ended with it, and what was said up to then is stored."
 	var said interface{ Said() string }
 	switch {
@@ -266,6 +271,20 @@ func (f *StdioBridge) serverGone(ctx context.Context, err error, messages Messag
 			"If not, the turn ended with it, and what was said up to then is stored."
 	}
 	return f.fail(ctx, &ServerGoneError{text + " Start the agent again and open the session again."}, editor)
+}
+
+// farEnd says how the connection to a server elsewhere has ended. An end without a reason may be that of the server, of a proxy or of the link.
+func farEnd(url string, err error) string {
+	var said interface{ Said() string }
+	var silent *transport.SilentError
+	const goesOn = " What runs there goes on if the server still runs."
+	switch {
+	case errors.As(err, &said):
+		return "The server at " + url + " ended the connection: " + said.Said() + ". What runs there goes on unless the server ended."
+	case errors.As(err, &silent):
+		return "The link to the server at " + url + " is silent: " + silent.Error() + "." + goesOn
+	}
+	return "The connection to the server at " + url + " broke." + goesOn
 }
 
 // fail answers the pending requests, or else the next one, with the reason why the server is gone, and returns it.

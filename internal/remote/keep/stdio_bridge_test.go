@@ -18,6 +18,7 @@ import (
 
 	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
+	"droid-acp/internal/remote/transport"
 	"droid-acp/internal/testing/acptest"
 )
 
@@ -75,13 +76,18 @@ type stage struct {
 }
 
 // onStage runs a bridge. Connecting to the server fails with noServer if that is not nil, with context.Canceled once it is cancelled.
-func withBridge(t *testing.T, noServer error, play func(s *stage)) {
+func withBridge(t *testing.T, noServer error, play func(s *stage)) { runBridge(t, "", noServer, play) }
+
+func withBridgeTo(t *testing.T, url string, play func(s *stage)) { runBridge(t, url, nil, play) }
+
+func runBridge(t *testing.T, url string, noServer error, play func(s *stage)) {
 	synctest.Test(t, func(t *testing.T) {
 		in, editor := io.Pipe()
 		out, toEditor := io.Pipe()
 		ctx, leave := context.WithCancelCause(t.Context())
 		s := &stage{T: t, server: newMemoryConn(), editor: editor, peer: acptest.NewPeer(t, out, editor), out: out, leave: leave, ended: make(chan error, 1)}
 		s.front = &StdioBridge{
+			URL:    url,
 			Attach: serve.AttachParams{Program: "/bin/droid-acp", Args: []string{"--mode=spec"}, Env: []string{"A=<b>"}, Directory: "/w", Stderr: true}, Stderr: &s.stderr, In: in, Out: toEditor, Log: zap.NewNop(), Command: typed, max: 100 << 10,
 			Connect: func(ctx context.Context) (MessageConn, error) {
 				if errors.Is(noServer, context.Canceled) {
@@ -413,8 +419,28 @@ func TestTooLongForTheServer(t *testing.T) {
 		s.peer.Say(`{"jsonrpc":"2.0","id":4,"method":"m"}`)
 		<-s.server.toServer
 		s.peer.Say(`{"jsonrpc":"2.0","id":5,"method":"m","params":"` + strings.Repeat("x", 100<<10) + `"}`)
-		require.Equal(s, "4", s.readsGone("droid-acp --keep passes on no message of more than 256 MiB, and the editor sent a longer one"))
+		require.Equal(s, "4", s.readsGone("droid-acp passes on no message of more than 256 MiB, and the editor sent a longer one"))
 		require.ErrorAs(s, <-s.ended, new(*ServerGoneError))
 		<-s.server.ended
 	})
+}
+
+// A server elsewhere decides how its agents run, so it gets no attach notification. The errors name it, and no command of this machine.
+func TestBridgeToAServerElsewhere(t *testing.T) {
+	const url = "wss://far.example/acp"
+	for text, failure := range map[string]error{
+		"The server at " + url + " ended the connection: the server ends. What runs there goes on unless the server ended.":                                      saying("the server ends"),
+		"The connection to the server at " + url + " broke. What runs there goes on if the server still runs.":                                                   errors.New("cut"),
+		"The connection to the server at " + url + " broke. What runs there goes on if the server still runs. ":                                                  io.EOF,
+		"The link to the server at " + url + " is silent: nothing has come for 50s, nor the answer to a ping. What runs there goes on if the server still runs.": &transport.SilentError{},
+	} {
+		withBridgeTo(t, url, func(s *stage) {
+			s.peer.Say(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
+			require.Equal(s, `{"jsonrpc":"2.0","id":1,"method":"m"}`, <-s.server.toServer)
+			s.server.failure = failure
+			s.server.end()
+			s.readsGone(text)
+			require.NotContains(s, (<-s.ended).Error(), "<ps>")
+		})
+	}
 }

@@ -1,0 +1,115 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/testing/modelserver"
+)
+
+// network passes connections on to an address, until they are cut.
+type network struct {
+	listener net.Listener
+	work     sync.WaitGroup
+	mu       sync.Mutex
+	conns    []net.Conn
+}
+
+func startNetwork(t *testing.T, address string) *network {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	n := &network{listener: listener}
+	n.work.Go(func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", address)
+			if err != nil {
+				_ = near.Close()
+				continue
+			}
+			n.mu.Lock()
+			n.conns = append(n.conns, near, far)
+			n.mu.Unlock()
+			for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+				n.work.Go(func() {
+					_, _ = io.Copy(way[0], way[1]) // until it is cut, or one end closes
+					_ = way[0].Close()
+				})
+			}
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		n.cut()
+		n.work.Wait()
+	})
+	return n
+}
+
+// cut ends all connections.
+func (n *network) cut() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range n.conns {
+		_ = c.Close()
+	}
+	n.conns = nil
+}
+
+// The link of an editor behind connect is cut during an answer. Its prompt gets one error, and connect ends; the next one loads the session,
+// and its editor sees all of the answer once. The model was asked once.
+func TestConnectOverACutLink(t *testing.T) {
+	notKept(t, "it has a server of its own")
+	cert, key := newCertificate(t)
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("remember", modelserver.Step{Text: longText(), Delay: 20 * time.Millisecond})
+		h = h.keeps(t)
+		r := startRemoteWith(t, h, "wss", "--tls-cert", cert, "--tls-key", key)
+		at, err := url.Parse(r.url)
+		require.NoError(t, err)
+		link := startNetwork(t, at.Host)
+		token := filepath.Join(t.TempDir(), "token")
+		require.NoError(t, os.WriteFile(token, []byte(r.token), 0o600))
+		connect := func() *client {
+			cmd := exec.Command(programs.Agent, "connect", "--token-file", token, "--ca-file", cert, "wss://"+link.listener.Addr().String())
+			cmd.Env, cmd.Dir = h.env, h.work
+			return startCommand(t, h, cmd, func(stdout io.Reader) io.Reader { return stdout })
+		}
+		first := connect()
+		s := first.open(h)
+		turn := s.prompt("remember the word")
+		turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
+		link.cut()
+		end := turn.end(turnLimit)
+		require.NotNil(t, end.Err)
+		require.Contains(t, end.Err.Message, "The connection to the server at wss://")
+		<-first.exited
+		require.Equal(t, 1, first.cmd.ProcessState.ExitCode())
+
+		second := connect().initialize()
+		second.mustCall("session/load", h.params(s.id), nil)
+		second.awaitText(0, "TANGERINE.")
+		h.awaitState(t, s.id, "idle")
+		second.catchUp()
+		texts, _ := second.agentSaid(0)
+		require.Equal(t, longText(), strings.Join(texts, ""))
+		require.Equal(t, 1, asksOf(model))
+		require.Equal(t, "still", session{second, s.id}.nextPrompt(model))
+	})
+}
