@@ -88,6 +88,10 @@ func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 
 // Write sends a message.
 func (c *Conn) Write(ctx context.Context, message []byte) error {
+	if c.watched != nil {
+		c.watched.writing.Add(1)
+		defer c.watched.writing.Add(-1)
+	}
 	if err := c.conn.Write(ctx, websocket.MessageText, message); err != nil {
 		return fmt.Errorf("writing to the server: %w", err)
 	}

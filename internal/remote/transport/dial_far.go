@@ -115,13 +115,14 @@ func explainLink(endpoint, host string, err error) string {
 
 // watch notices that a connection has gone silent. The end of a link in between is reported by neither system.
 type watch struct {
-	received atomic.Int64 // reads of the connection that returned something
-	reading  atomic.Bool  // Conn.Read is being called; otherwise no pong is received
-	silent   atomic.Bool
-	stop     context.CancelFunc
+	moved   atomic.Int64 // reads, and pieces of messages written
+	reading atomic.Bool  // Conn.Read is being called; otherwise no pong is received
+	writing atomic.Int32 // calls of Conn.Write; a ping waits behind them
+	silent  atomic.Bool
+	stop    context.CancelFunc
 }
 
-// watchedConn counts what is received.
+// watchedConn counts what is received and sent.
 type watchedConn struct {
 	net.Conn
 	watch *watch
@@ -130,12 +131,20 @@ type watchedConn struct {
 func (c *watchedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 {
-		c.watch.received.Add(1)
+		c.watch.moved.Add(1)
 	}
 	return n, err
 }
 
-// run pings a server that has sent nothing for keepAlive, and ends the connection if nothing arrives for pongLimit after that.
+func (c *watchedConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if n > 0 && c.watch.writing.Load() > 0 { // and no ping of ours
+		c.watch.moved.Add(1)
+	}
+	return n, err
+}
+
+// run pings a server if nothing was received or sent for keepAlive, and ends the connection if nothing is for pongLimit after that.
 func (w *watch) run(ctx context.Context, c *Conn) {
 	every := time.NewTicker(keepAlive)
 	defer every.Stop()
@@ -145,10 +154,10 @@ func (w *watch) run(ctx context.Context, c *Conn) {
 		case <-ctx.Done():
 			return
 		}
-		now := w.received.Load()
+		now := w.moved.Load()
 		if !w.reading.Load() {
 			now = -1
-		} else if now == before && !w.answers(ctx, c) && w.received.Load() == before && w.reading.Load() && ctx.Err() == nil {
+		} else if now == before && !w.answers(ctx, c, before) && w.moved.Load() == before && w.reading.Load() && ctx.Err() == nil {
 			w.silent.Store(true)
 			_ = c.conn.CloseNow() // Read reports it
 			return
@@ -157,8 +166,14 @@ func (w *watch) run(ctx context.Context, c *Conn) {
 	}
 }
 
-func (w *watch) answers(ctx context.Context, c *Conn) bool {
+// answers reports whether the server answers a ping, or takes more of the message that is being written, in time. During a write it gets no
+// ping: the websocket package would give up a connection on which the ping itself has to wait.
+func (w *watch) answers(ctx context.Context, c *Conn, before int64) bool {
 	ctx, cancel := context.WithTimeout(ctx, pongLimit)
 	defer cancel()
+	if w.writing.Load() > 0 {
+		<-ctx.Done()
+		return w.moved.Load() != before
+	}
 	return c.conn.Ping(ctx) == nil
 }

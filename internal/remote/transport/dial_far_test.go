@@ -142,3 +142,62 @@ func TestSilentLink(t *testing.T) {
 		<-agent.gone
 	})
 }
+
+// slowConn takes a piece of what is written only every so often.
+type slowConn struct {
+	net.Conn
+	every time.Duration
+}
+
+func (c *slowConn) Write(b []byte) (int, error) {
+	for n := 0; n < len(b); {
+		time.Sleep(c.every)
+		some, err := c.Conn.Write(b[n:min(len(b), n+512)])
+		if n += some; err != nil {
+			return n, err
+		}
+	}
+	return len(b), nil
+}
+
+// A message that takes minutes to send is not cut off, though no ping can be sent meanwhile; a write that makes no progress is.
+func TestSlowUpload(t *testing.T) {
+	for name, link := range map[string]struct {
+		every time.Duration
+		whole bool
+	}{"slow": {time.Second, true}, "stuck": {time.Hour, false}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := startInBubble(t, func(o *Options) { o.Local = true })
+				slow := new(slowConn)
+				conn, err := dialFar(t.Context(), "ws://x"+Path, "", &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+					var err error
+					slow.Conn, err = s.dial(ctx)
+					return slow, err
+				}})
+				require.NoError(t, err)
+				agent := <-s.joined
+				slow.every = link.every
+				ended := make(chan error, 1)
+				go func() {
+					_, err := conn.Read(t.Context())
+					ended <- err
+				}()
+				began := time.Now()
+				err = conn.Write(t.Context(), []byte(`{"jsonrpc":"2.0","method":"x","params":"`+strings.Repeat("y", 100<<10)+`"}`))
+				if link.whole {
+					require.NoError(t, err)
+					require.Greater(t, time.Since(began), 2*(keepAlive+pongLimit))
+					synctest.Wait()
+					require.Empty(t, ended)
+				} else {
+					require.Error(t, err)
+					require.ErrorAs(t, <-ended, new(*SilentError))
+				}
+				slow.every = 0
+				_ = conn.Close()
+				<-agent.gone
+			})
+		})
+	}
+}
