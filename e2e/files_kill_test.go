@@ -93,7 +93,7 @@ func killedWhileEditing(t *testing.T, version, victim string, seed uint64) {
 	require.Empty(t, left)
 	_ = next.stdin.Close()
 	<-next.exited
-	require.NoDirExists(t, filepath.Join(h.dir, ".local", "state", "droid-acp"))
+	require.NoDirExists(t, filepath.Join(h.dir, ".local", "state", "droid-acp", "edits"))
 }
 
 // countIn returns the number in a complete file.
