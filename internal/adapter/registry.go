@@ -49,7 +49,7 @@ func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *session.Tic
 	return a.Sessions.Arrive(id, c.Method, kind)
 }
 
-// turnOf waits for the turn of a place, which Acted ends.
+// turnOf waits for the turn of a place, which Unlock ends.
 func turnOf(ctx context.Context, p *session.Ticket) *jsonrpc.Error {
 	return session.PlaceError(p.Lock(ctx))
 }

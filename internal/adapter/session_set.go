@@ -23,7 +23,7 @@ func (a *Agent) setMode(c *wire.Call) (any, *jsonrpc.Error) {
 }
 
 // setConfigOption is session/set_config_option. Fields that this agent does not
-// know are left alone, "type" among them (field notes acp.md, defect 12).
+// know are left alone, "type" among them.
 func (a *Agent) setConfigOption(c *wire.Call) (any, *jsonrpc.Error) {
 	var params struct {
 		ConfigID string          `json:"configId"`

@@ -1,7 +1,7 @@
 // Package quirks normalizes droid's event stream: text exactly once, tools with one start and one end, one question at a time, and one end
 // for every turn. The main type is Normalizer, one per droid process, used by adapter; History does the same for stored messages.
 //
-// Each oddity of droid has its own file. The head says what droid does, where it was seen, its number among the field notes' quirks, and
+// Each oddity of droid has its own file. The head says what droid does, where it was seen, its number in docs/dev/protocol.md, and
 // the fixture in testdata/fixtures that shows it. The package is pure: no goroutine, clock or I/O.
 package quirks
 
@@ -30,7 +30,7 @@ type Normalizer struct {
 	live     []*message          // those with deltas but no snapshot in this turn
 
 	tools         tools
-	requests      []pendingRequest    // asks[0] is open, the others are held back
+	requests      []pendingRequest    // requests[0] is open, the others are held back
 	knownRequests map[string]struct{} // all requests so far
 
 	showsSubagents   bool                       // see ShowSubagents

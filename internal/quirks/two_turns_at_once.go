@@ -4,7 +4,7 @@ package quirks
 // each ends with its own idle, in any order; an interrupt reaches at most one of them. The echo of the second message may precede that of
 // the first.
 // Seen on: 0.99, where several processes shared two cores.
-// Quirk: 31 (not among the field notes).
+// Quirk: 31.
 // Fixtures: two_turns_at_once_0.99.txtar.
 //
 // The trace of echoes and idles identifies turns: the echo of a message added to the running turn has the trace of that turn. Prompts whose

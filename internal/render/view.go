@@ -173,14 +173,21 @@ func (v *View) show(m Moment, ev quirks.Event) {
 
 // Droppable reports whether an event of a cancelled turn may be dropped. What the client has seen begin must still end.
 func (v *View) Droppable(ev quirks.Event) bool {
-	switch ev := ev.(type) {
+	switch ev := quirks.Unwrap(ev).(type) {
 	case quirks.Text, quirks.TextRetracted, quirks.TextRestarted, quirks.Notice, quirks.Retrying,
-		quirks.ToolStarted, quirks.ToolInput, quirks.ToolRunning, quirks.ToolProgress, quirks.SubagentSteps, quirks.SubagentReported:
+		quirks.ToolStarted, quirks.ToolInput, quirks.ToolRunning, quirks.ToolProgress, quirks.SubagentSteps, quirks.SubagentReported,
+		stream.HookStarted, stream.Lost:
 		return true
 	case quirks.ToolEnded:
 		return v.calls[ev.ID] == nil
+	case stream.HookCompleted:
+		_, started := v.hooks[ev.HookID]
+		return !started
+	case quirks.AnswerContinues, quirks.SubagentEnded, quirks.UserText, quirks.UserImage,
+		stream.WorkingStateChanged, stream.SessionCompacted: // a compaction changes the conversation
+		return false
 	}
-	return false
+	return false // it is not shown
 }
 
 // Text shows a piece of a message or a thought by this agent.

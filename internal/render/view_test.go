@@ -190,6 +190,13 @@ func TestDroppable(t *testing.T) {
 		quirks.SettingsChanged{}, quirks.TitleChanged{}, quirks.UsageChanged{}, quirks.Other{}, quirks.PromptDropped{}, quirks.PromptMerged{}} {
 		require.False(t, d.Droppable(ev), "%T", ev)
 	}
+	d.event(quirks.Other{Event: stream.HookStarted{HookID: "h"}})
+	for _, passed := range []stream.Event{stream.HookStarted{HookID: "i"}, stream.HookCompleted{HookID: "i"}, stream.Lost{}} {
+		require.True(t, d.Droppable(quirks.Other{Event: passed}), "%T", passed)
+	}
+	for _, passed := range []stream.Event{stream.HookCompleted{HookID: "h"}, stream.WorkingStateChanged{}, stream.SessionCompacted{}} {
+		require.False(t, d.Droppable(quirks.Other{Event: passed}), "%T", passed)
+	}
 }
 
 func TestHistoryOfAConversation(t *testing.T) {

@@ -66,7 +66,7 @@ func DiffContent(path string, oldText, newText *string) ToolContent {
 }
 
 // ToolMeta is the _meta of tool calls. Clients that declare _meta.terminal_output use the terminal_* members to show the output of commands
-// that the agent runs itself (Zed; field notes acp.md §5). TerminalInfo applies to a tool_call only, the others to updates only.
+// that the agent runs itself (Zed). TerminalInfo applies to a tool_call only, the others to updates only.
 type ToolMeta struct {
 	Own            *AgentToolMeta  `json:"droid-acp,omitempty"`
 	TerminalInfo   *TerminalInfo   `json:"terminal_info,omitempty"`

@@ -1,5 +1,5 @@
 // Package protocol defines the JSON types of ACP that are sent often or that the SDK's types cannot express: those encode through two maps,
-// turn numbers of raw input into floats and drop empty lists (field notes acp.md, defects 7 to 10). It also parses what a client declares
+// turn numbers of raw input into floats and drop empty lists. It also parses what a client declares
 // (ClientCapabilities) and holds the table of known clients. adapter, show and serve use it.
 package protocol
 

@@ -14,7 +14,7 @@ func (o *State) ToRestore(v stream.Version, before Before) (patches []stream.Set
 	var patch stream.SettingsPatch
 	was := State{settings: before.settings}
 	for _, s := range settings {
-		if s.Kept == Restored && s.ID != Mode && differs(s.value(&was), s.value(o)) {
+		if s.Stored == Restored && s.ID != Mode && differs(s.value(&was), s.value(o)) {
 			*s.field(&patch) = s.value(&was)
 		}
 	}

@@ -1,6 +1,7 @@
 package options
 
 import (
+	"cmp"
 	"encoding/json"
 	"testing"
 
@@ -36,15 +37,18 @@ func TestRestoredSettings(t *testing.T) {
 		return o
 	}
 	before, now := reported("before", stream.ModeSpec), reported("now", stream.ModeNormal)
-	var all stream.SettingsPatch
-	for _, patch := range now.ToRestore(stream.Version{}, before.Before()) {
-		all = all.Merge(patch)
+	patches := now.ToRestore(stream.Version{}, before.Before())
+	restored := func(field func(*stream.SettingsPatch) **string) (value string) {
+		for _, patch := range patches {
+			value = cmp.Or(OrEmpty(*field(&patch)), value)
+		}
+		return value
 	}
-	require.Equal(t, "spec", OrEmpty(all.AutonomyLevel))
+	require.Equal(t, "spec", restored(func(p *stream.SettingsPatch) **string { return &p.AutonomyLevel }))
 	for _, s := range Settings() {
-		if s.Kept == Restored && s.ID != Mode {
+		if s.Stored == Restored && s.ID != Mode {
 			require.NotNil(t, s.field, s.ID)
-			require.Equal(t, "before", OrEmpty(*s.field(&all)), s.ID)
+			require.Equal(t, "before", restored(s.field), "%s: give it a value in reported, above", s.ID)
 		}
 	}
 }

@@ -10,17 +10,17 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// Keeper says who gives a session the value of a setting when another process loads it, or a copy of it.
-type Keeper int
+// Storage is where a session gets the value of a setting from when another process loads it, or a copy of it.
+type Storage int
 
-// The keepers of settings.
+// Where settings are stored.
 const (
-	// KeptByDroid is a setting that droid stores with the session.
-	KeptByDroid Keeper = iota + 1
+	// StoredByDroid is a setting that droid stores with the session.
+	StoredByDroid Storage = iota + 1
 	// Restored is one that the process which ended had; ToRestore gives it to the next. Of a copy droid stores it.
 	Restored
-	// KeptInThread is one that droid does not know; store.Threads stores it.
-	KeptInThread
+	// StoredInThread is one that droid does not know; store.Threads stores it.
+	StoredInThread
 )
 
 // Setting is a setting of a session: a new one is a row of settings, and a field of stream.Settings and stream.SettingsPatch if it is
@@ -29,8 +29,8 @@ const (
 type Setting struct {
 	ID     string
 	Called string // in errors
-	Kept   Keeper
-	Scope  turns.Scope // of a change; see also Session.scopeOf for the mode
+	Stored Storage
+	Scope  turns.Scope // of a change; see also scopeOf in adapter/session for the mode
 	// Command is the slash command that shows or sets it, "" for none, with its line in menus and the hint of its argument.
 	Command, Summary, Hint string
 
@@ -44,7 +44,7 @@ type Setting struct {
 // settings are all settings, in the order of menus.
 var settings = []Setting{
 	{
-		ID: Mode, Called: "mode", Kept: Restored, Command: "mode", Summary: "Show or choose the mode", Hint: "mode",
+		ID: Mode, Called: "mode", Stored: Restored, Scope: turns.Session, Command: "mode", Summary: "Show or choose the mode", Hint: "mode",
 		value: func(o *State) *string { return new(string(o.Mode())) },
 		option: func(o *State) protocol.ConfigOption {
 			return protocol.ConfigOption{Name: "Mode", Category: "mode", Description: "How much droid may do without asking", Options: o.modeValues()}
@@ -54,7 +54,7 @@ var settings = []Setting{
 		},
 	},
 	{
-		ID: Model, Called: "model", Kept: Restored, Scope: turns.Calls, Command: "model", Summary: "Show or choose the model", Hint: "model id",
+		ID: Model, Called: "model", Stored: Restored, Scope: turns.Calls, Command: "model", Summary: "Show or choose the model", Hint: "model id",
 		value: func(o *State) *string { return o.settings.ModelID },
 		option: func(o *State) protocol.ConfigOption {
 			return protocol.ConfigOption{Name: "Model", Category: "model", Options: o.modelValues()}
@@ -62,7 +62,7 @@ var settings = []Setting{
 		patch: modelPatch, field: func(p *stream.SettingsPatch) **string { return &p.ModelID },
 	},
 	{
-		ID: Effort, Called: "reasoning effort", Kept: Restored, Scope: turns.Calls,
+		ID: Effort, Called: "reasoning effort", Stored: Restored, Scope: turns.Calls,
 		Command: "effort", Summary: "Show or choose the reasoning effort", Hint: "effort",
 		value: func(o *State) *string { return o.settings.ReasoningEffort },
 		option: func(o *State) protocol.ConfigOption {
@@ -72,7 +72,7 @@ var settings = []Setting{
 		field: func(p *stream.SettingsPatch) **string { return &p.ReasoningEffort },
 	},
 	{
-		ID: SpecModel, Called: "spec mode model", Kept: KeptByDroid, Scope: turns.Calls,
+		ID: SpecModel, Called: "spec mode model", Stored: StoredByDroid, Scope: turns.Calls,
 		Command: "spec-model", Summary: "Show or choose the model that plans in spec mode", Hint: "model id, or \"same\"",
 		value: func(o *State) *string { return cmp.Or(o.settings.SpecModeModelID, new(sameModel)) },
 		option: func(o *State) protocol.ConfigOption {
@@ -82,7 +82,7 @@ var settings = []Setting{
 		patch: specModelPatch,
 	},
 	{
-		ID: SpecEffort, Called: "spec mode effort", Kept: KeptByDroid, Scope: turns.Calls,
+		ID: SpecEffort, Called: "spec mode effort", Stored: StoredByDroid, Scope: turns.Calls,
 		value: func(o *State) *string { return o.settings.SpecModeReasoningEffort },
 		option: func(o *State) protocol.ConfigOption {
 			_, efforts := o.specValues()
@@ -94,7 +94,7 @@ var settings = []Setting{
 		},
 	},
 	{
-		ID: FollowUp, Called: "follow-up", Kept: KeptInThread,
+		ID: FollowUp, Called: "follow-up", Stored: StoredInThread, Scope: turns.Session,
 		Command: "follow-up", Summary: "Show or choose what becomes of a prompt that is sent while another one runs", Hint: "queue or steer",
 		value: func(o *State) *string { return &o.followUp },
 		option: func(*State) protocol.ConfigOption {
@@ -105,7 +105,7 @@ var settings = []Setting{
 		},
 	},
 	{
-		ID: AutoCompaction, Called: "automatic compaction", Kept: KeptByDroid,
+		ID: AutoCompaction, Called: "automatic compaction", Stored: StoredByDroid, Scope: turns.Session,
 		value: func(o *State) *string { // nil before 0.215
 			if on := o.settings.AutoCompaction; on != nil {
 				return new(strconv.FormatBool(*on))

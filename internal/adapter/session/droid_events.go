@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/render"
 )
 
-// The road of droid's events: nextEvent lets one in, handleEvent makes it honest, apply keeps the order where files are
+// The road of droid's events: nextEvent lets one in, handleEvent normalizes it, apply keeps the order where files are
 // read for one, and translate shows it.
 
 // nextEvent returns the channel of droid's events, nil while droid is not to be read. If that is because the outbox is
@@ -66,7 +66,7 @@ func (s *Session) handleEvent(ev stream.Event, ok bool) {
 	s.apply(s.proc.Handle(time.Now(), ev))
 }
 
-// apply translates honest events, in order. One that is shown with files, or with what a subagent's file says, or behind why an edit
+// apply translates normalized events, in order. One that is shown with files, or with what a subagent's file says, or behind why an edit
 // failed, waits until they are read, without the lock, so that the editor is still heard in the meantime; with it wait all that follow.
 func (s *Session) apply(events []quirks.Event) {
 	for i, ev := range events {

@@ -90,3 +90,37 @@ func keys(t *testing.T, object json.RawMessage) []string {
 	require.NoError(t, json.Unmarshal(object, &fields))
 	return slices.Sorted(maps.Keys(fields))
 }
+
+// A loaded session has the title that droid reports for it, which the editor is sent once. One that the user has given it stays.
+func TestTitleOfALoadedSession(t *testing.T) {
+	for _, method := range []string{"session/load", "session/resume"} {
+		root := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			e := openTitles(t, root, says("hi"))
+			e.session = e.sessions.Add("/workspace")
+			title := func() string {
+				var state struct{ Title string }
+				require.NoError(t, json.Unmarshal(e.call("_droid/state", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Result, &state))
+				return state.Title
+			}
+			sent := func(title string) (n int) {
+				for _, m := range e.received() {
+					if strings.Contains(string(m.Params), `"session_info_update"`) && strings.Contains(string(m.Params), title) {
+						n++
+					}
+				}
+				return n
+			}
+			require.Nil(t, e.call(method, sessionParamsOf(e.session)).Error)
+			require.Equal(t, "A fake session", title(), method)
+			want := map[string]int{"session/load": 1}[method] // an editor that resumes a session knows its title
+			require.Equal(t, want, sent("A fake session"), method)
+
+			require.Nil(t, e.setTitle(e.session, "My own title").Error)
+			require.Nil(t, e.call(method, sessionParamsOf(e.session)).Error)
+			require.Equal(t, "My own title", title(), method)
+			require.Equal(t, want, sent("A fake session"), method)
+			require.Equal(t, 1+want, sent("My own title"), method)
+		})
+	}
+}

@@ -23,7 +23,7 @@ func scopeOf(s *Session, id, value string) turns.Scope {
 	if id == options.Mode && s.options.LosesNothing(stream.Mode(value)) && s.prompts.Changing() == 0 {
 		return turns.Stricter
 	}
-	return options.Find(id).Scope
+	return cmp.Or(options.Find(id).Scope, turns.Session) // an unknown one is refused in its turn
 }
 
 // tooFree returns why the prompts that were sent behind a change of the mode are not to go to
@@ -98,7 +98,7 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 		patch, refused = s.options.Patch(client.Version(), id, value)
 		return s.changeSettings(ctx, client, patch)
 	})
-	heard := s.syncEvents(ctx) // settings_updated comes before the reply: heed has it in s.options now
+	heard := s.syncEvents(ctx) // settings_updated comes before the reply: applyEvent has put it in s.options
 	switch why := cmp.Or(whyNoDroid(err), heard); {
 	case why != nil:
 		return why

@@ -19,7 +19,7 @@ import (
 
 // pairRounds is how often TestPairs tries each pair of methods with each version, with a droid
 // that is there and with one that must be started:
-// "DROID_ACP_PAIR_ROUNDS=100 go test ./internal/adapter -run TestPairs".
+// "DROID_ACP_PAIR_ROUNDS=100 go test ./internal/adapter/session -run TestPairs".
 func pairRounds() int {
 	if n, err := strconv.Atoi(os.Getenv("DROID_ACP_PAIR_ROUNDS")); err == nil {
 		return n

@@ -80,7 +80,7 @@ func (s *Session) awaitHearing(ctx context.Context, q *telling.Question) (was te
 const planTold = 2 * time.Second
 
 // prepared does what must be done before droid gets a decision, and returns it. If the user picked one of several plans, a message names it
-// to droid: one that arrives while a permission waits becomes part of the running turn (field notes §3).
+// to droid: one that arrives while a permission waits becomes part of the running turn (0.99 to 0.225).
 func (r *permissionRequest) prepared(ctx context.Context, d render.Decision) render.Decision {
 	s, client := r.s, r.s.proc.Client()
 	if d.Option == stream.OptionCancel || client == nil {
@@ -171,7 +171,7 @@ func (r *permissionRequest) approveEdited(text string) {
 	s.droidHasAnswer(ev.RequestID, false)
 }
 
-// droidHasAnswer reports to the normaliser that droid has the answer to a permission or a question, and applies the events that waited for
+// droidHasAnswer reports to the normalizer that droid has the answer to a permission or a question, and applies the events that waited for
 // it.
 func (s *Session) droidHasAnswer(requestID string, refused bool) {
 	s.apply(s.proc.Norm().RequestAnswered(time.Now(), requestID, refused))

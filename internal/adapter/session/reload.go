@@ -162,6 +162,9 @@ func (r *reload) perform(ctx context.Context) *jsonrpc.Error {
 		return err
 	}
 	r.phase = loadLoaded
+	if info.Title != "" { // since 0.215
+		s.name.Set(info.Title, false)
+	}
 	// From now on the editor knows the session by the id that it asked for. It starts over: it is sent
 	// everything again.
 	s.out.SetID(r.SessionID)
@@ -275,7 +278,7 @@ func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary 
 	for _, words := range lacks {
 		s.notify(words)
 	}
-	s.updateTitle(info.Title)
+	s.updateTitle(s.name.Title())
 	return nil
 }
 

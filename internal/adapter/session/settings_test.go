@@ -48,7 +48,8 @@ func TestSettings(t *testing.T) {
 			var missing []string
 			for what, has := range map[string]bool{
 				"Called":                 s.Called != "",
-				"Kept":                   s.Kept != 0,
+				"Stored":                 s.Stored != 0,
+				"Scope":                  s.Scope != 0,
 				"Summary and Hint":       s.Command == "" || s.Summary != "" && s.Hint != "",
 				"docs/features.md":       s.Command == "" || strings.Contains(string(page), "`/"+s.Command+"`"),
 				"a value in others":      others[s.ID] != "",

@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/render"
 )
 
-// translate takes one honest event: it sends the editor what there is to show, and
+// translate takes one normalized event: it sends the editor what there is to show, and
 // changes the session accordingly. files are the texts that the event is shown with.
 func (s *Session) translate(ev quirks.Event, files render.Files) {
 	if in, is := ev.(quirks.InSubagent); is {

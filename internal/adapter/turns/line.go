@@ -4,12 +4,12 @@ import "slices"
 
 // All requests to a session are in one queue, in their order: prompts, and changes between them. They take effect in that order.
 
-// Scope is the part of a request that determines what it waits for: the subject of a change, or a prompt.
+// Scope is the part of a request that determines what it waits for: the subject of a change, or a prompt. The zero value is none.
 type Scope int
 
 const (
 	// Session is a change of all but the next ones.
-	Session Scope = iota
+	Session Scope = iota + 1
 	// Calls is a change of the calls of the model: which model, with which effort. A prompt's first call
 	// comes some time after droid has begun with it and would follow the change (0.99 to
 	// 0.225). Nothing but the model's answer reports that it was made; where that takes longer

@@ -242,22 +242,6 @@ type SettingsPatch struct {
 // IsZero reports whether the patch changes nothing.
 func (p SettingsPatch) IsZero() bool { return p == SettingsPatch{} }
 
-// Merge returns p updated with everything that o sets.
-func (p SettingsPatch) Merge(o SettingsPatch) SettingsPatch {
-	overlay(&p.ModelID, o.ModelID)
-	overlay(&p.ReasoningEffort, o.ReasoningEffort)
-	overlay(&p.AutonomyMode, o.AutonomyMode)
-	overlay(&p.InteractionMode, o.InteractionMode)
-	overlay(&p.AutonomyLevel, o.AutonomyLevel)
-	overlay(&p.SpecModeModelID, o.SpecModeModelID)
-	overlay(&p.SpecModeReasoningEffort, o.SpecModeReasoningEffort)
-	if o.AutoCompaction != nil {
-		p.AutoCompaction = o.AutoCompaction
-	}
-	p.NoSpecModeModel = p.NoSpecModeModel || o.NoSpecModeModel
-	return p
-}
-
 // ModeSettings returns the change that sets mode m. It sets one field only, because droid ignores autonomyMode in combination with the
 // others.
 //

@@ -117,7 +117,8 @@ func TestAvailableModes(t *testing.T) {
 
 func TestSettingsPatch(t *testing.T) {
 	require.True(t, SettingsPatch{}.IsZero())
-	p := SettingsPatch{ModelID: ptr("m")}.Merge(ModeSettings(Version{}, ModeSpec)).Merge(SettingsPatch{ReasoningEffort: ptr("")})
+	p := ModeSettings(Version{}, ModeSpec)
+	p.ModelID, p.ReasoningEffort = ptr("m"), ptr("")
 	require.False(t, p.IsZero())
 	data, err := json.Marshal(p)
 	require.NoError(t, err)

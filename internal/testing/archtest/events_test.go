@@ -4,8 +4,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
+	"maps"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,13 +20,15 @@ func TestEventsHaveTheirPlaces(t *testing.T) {
 	rows := eventTypes(t)
 	require.Greater(t, len(rows), 20)
 	decoded, page := text(t, "droid/stream/decode_test.go"), text(t, "../docs/dev/protocol.md")
-	uses := text(t, "quirks/normalizer.go") + text(t, "render/view.go") + text(t, "adapter/session/translate.go")
+	uses := cases(t, "quirks/normalizer.go", "Handle")
+	maps.Copy(uses, cases(t, "render/view.go", "show"))
+	maps.Copy(uses, cases(t, "adapter/session/translate.go", "applyEvent"))
 	var missing []string
 	for kind, name := range rows {
 		for place, has := range map[string]bool{
 			"TestDecodeEvents":     strings.Contains(decoded, `"type":"`+kind+`"`),
 			"docs/dev/protocol.md": strings.Contains(page, "`"+kind+"`"),
-			"a case in Normalizer.Handle, View.show or Session.applyEvent": regexp.MustCompile(`case .*stream\.` + name + `\b`).MatchString(uses),
+			"a case in Normalizer.Handle, View.show or Session.applyEvent": uses["stream."+name],
 		} {
 			if !has {
 				missing = append(missing, kind+" in "+place)
@@ -33,6 +36,37 @@ func TestEventsHaveTheirPlaces(t *testing.T) {
 		}
 	}
 	require.Empty(t, missing)
+}
+
+// TestDroppableDecides: View.Droppable names each event that View.show renders, since the outbox grows by those that it does not drop while a
+// turn is being stopped.
+func TestDroppableDecides(t *testing.T) {
+	shown, decided := cases(t, "render/view.go", "show"), cases(t, "render/view.go", "Droppable")
+	require.Greater(t, len(shown), 20)
+	maps.DeleteFunc(shown, func(name string, _ bool) bool { return decided[name] })
+	require.Empty(t, shown, "View.Droppable has no case for these")
+}
+
+// cases returns the types in the cases of a function, such as "stream.Lost". path is that of its file in internal.
+func cases(t *testing.T, path, function string) map[string]bool {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, text(t, path), 0)
+	require.NoError(t, err)
+	found := make(map[string]bool)
+	for _, d := range file.Decls {
+		if f, is := d.(*ast.FuncDecl); is && f.Name.Name == function {
+			ast.Inspect(f.Body, func(n ast.Node) bool {
+				if c, is := n.(*ast.CaseClause); is {
+					for _, e := range c.List {
+						found[types.ExprString(e)] = true
+					}
+				}
+				return true
+			})
+		}
+	}
+	require.NotEmpty(t, found, "%s has no cases in %s", function, path)
+	return found
 }
 
 // text is a file by its path in internal.

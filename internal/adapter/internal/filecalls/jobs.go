@@ -86,7 +86,7 @@ func (c *Calls) asked(tools []stream.PermissionToolUse) (calls []*call) {
 	return calls
 }
 
-// Deferred are honest events that wait: the first one for the files that it is shown with, the
+// Deferred are normalized events that wait: the first one for the files that it is shown with, the
 // others behind it, so that all are reported in order.
 type Deferred struct{ events []quirks.Event }
 

@@ -27,7 +27,7 @@ import (
 //	ending    it ends; that is awaited             Client, Ending
 //	died      it has ended, also by a kill         Client is nil, LastCrash says why
 //
-// Beside that, a droid that was retired (see Replace) may still be on its way out: Retiring.
+// Beside that, a droid that was retired (see Replace) may still be on its way out: Exiting.
 type Process struct {
 	droid   *droid.Client       // nil while none runs
 	norm    *quirks.Normalizer  // of that droid, or of the last one
@@ -64,7 +64,7 @@ func New() (p Process) {
 // Client is the droid that runs, nil for none.
 func (p *Process) Client() *droid.Client { return p.droid }
 
-// Norm is the normaliser of that droid's events, or of the last one's.
+// Norm is the normalizer of that droid's events, or of the last one's.
 func (p *Process) Norm() *quirks.Normalizer { return p.norm }
 
 // Events returns the droid's events, nil while none runs.
@@ -75,11 +75,11 @@ func (p *Process) Events() <-chan stream.Event {
 	return p.droid.Events()
 }
 
-// Has reports whether the droid that runs does what the fact says; false while none
+// Has reports whether the droid that runs does what the feature says; false while none
 // runs.
 func (p *Process) Has(f stream.Feature) bool { return p.droid != nil && p.droid.Version().Has(f) }
 
-// Lacks reports that the droid that runs does not do what the fact says, "" when it
+// Lacks reports that the droid that runs does not do what the feature says, "" when it
 // does or when none runs.
 func (p *Process) Lacks(f stream.Feature) string {
 	if p.droid == nil || p.Has(f) {
@@ -255,7 +255,7 @@ func (p *Process) Due() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// Tick returns the events that the normaliser held back until now. It returns none
+// Tick returns the events that the normalizer held back until now. It returns none
 // while droid is not read, since unread ones come first.
 func (p *Process) Tick(now time.Time) []quirks.Event {
 	if !p.read() {

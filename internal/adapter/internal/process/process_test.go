@@ -162,7 +162,7 @@ func TestProcessHoldsBack(t *testing.T) {
 	})
 }
 
-// What was open in a process that is gone still ends, and is told by its normaliser.
+// What was open in a process that is gone still ends, and is told by its normalizer.
 func TestProcessExited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := twoDroids(t)

@@ -37,7 +37,7 @@ type Outcome int
 const (
 	// Stands: it was not withdrawn.
 	Stands Outcome = iota
-	// Refused is that it was taken back, and who asks is to get a refusal.
+	// Refused: it was taken back, and droid is to get a refusal.
 	Refused
 	// Withdrawn: it was withdrawn, and an answer is no longer awaited.
 	Withdrawn
