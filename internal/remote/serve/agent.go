@@ -107,6 +107,7 @@ func (a *agent) Write(text []byte) (int, error) {
 type agent struct {
 	server        *Server
 	agentKind                             // of the client that it was started for
+	number        int                     // in the order in which agents were started
 	queryOnly     bool                    // it opens no session, and ends once it has answered
 	proc          agentProcess            // nil until it is started
 	out           *jsonrpc.Outbox         // to it
@@ -136,7 +137,8 @@ type pendingCall struct {
 
 // startAgent starts an agent for a client. It takes requests at once.
 func (s *Server) startAgent(c *Client, looks bool) *agent {
-	a := &agent{server: s, agentKind: c.agentKind, queryOnly: looks, out: jsonrpc.NewOutbox(nil, relay.Batch), calls: map[string]*pendingCall{}, clients: []*Client{c}, killRequested: make(chan struct{})}
+	s.started++
+	a := &agent{server: s, number: s.started, agentKind: c.agentKind, queryOnly: looks, out: jsonrpc.NewOutbox(nil, relay.Batch), calls: map[string]*pendingCall{}, clients: []*Client{c}, killRequested: make(chan struct{})}
 	s.agents[a] = struct{}{}
 	s.notifyChange()
 	if s.closed {

@@ -240,17 +240,18 @@ func (c *Client) forwardQuery(line []byte, h jsonrpc.Head) {
 	c.forward(c.queryAgent, line, h, nil)
 }
 
-// findAgent returns the running agent that the client opens sessions in; other than but, which may be nil. It returns nil if there is none.
+// findAgent returns the running agent that the client opens sessions in: its own, or else the oldest of its kind; other than but, which may be nil. It returns nil if there is none.
 func (c *Client) findAgent(but *agent) *agent {
 	if c.agent != nil && c.agent != but && !c.agent.ending && c.agent.program == c.program {
 		return c.agent
 	}
+	var oldest *agent
 	for a := range c.server.agents {
-		if a != but && !a.queryOnly && !a.ending && a.isLike(c.agentKind) {
-			return a
+		if a != but && !a.queryOnly && !a.ending && a.isLike(c.agentKind) && (oldest == nil || a.number < oldest.number) {
+			oldest = a
 		}
 	}
-	return nil
+	return oldest
 }
 
 // sessionAgent is findAgent, but starts an agent if there is none. Clients of the same kind share one.

@@ -161,6 +161,7 @@ type Server struct {
 
 	mu           sync.Mutex
 	agents       map[*agent]struct{}
+	started      int // agents so far
 	clients      map[*Client]struct{}
 	sessions     map[string]*session
 	questions    map[string]*question // by the ID that clients got
