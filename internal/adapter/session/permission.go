@@ -80,7 +80,7 @@ func (s *Session) awaitHearing(ctx context.Context, q *telling.Question) (was te
 const planTold = 2 * time.Second
 
 // prepared does what must be done before droid gets a decision, and returns it. If the user picked one of several plans, a message names it
-// to droid: one that arrives while a permission waits becomes part of the running turn (0.99 to 0.225).
+// to droid: one that arrives while a permission waits becomes part of the running turn.
 func (r *permissionRequest) prepared(ctx context.Context, d render.Decision) render.Decision {
 	s, client := r.s, r.s.proc.Client()
 	if d.Option == stream.OptionCancel || client == nil {
