@@ -25,13 +25,19 @@ var plain = map[string]bool{
 	"protocolVersion": true, "interactionMode": true, "autonomyMode": true, "autonomyLevel": true, "code": true,
 }
 
+// foreign are the members whose values have members of any name: those of a server, a tool or a user.
+var foreign = map[string]bool{
+	"headers": true, "env": true, "environment": true, "input": true, "rawInput": true, "rawOutput": true, "arguments": true,
+	"schema": true, "requestedSchema": true, "structuredOutput": true,
+}
+
 // outline returns a line of JSON without its texts: each string that is not plain is replaced by its length in bytes and a hash. A line
 // that is not JSON is replaced as a whole.
 func outline(seed maphash.Seed, line []byte) string {
 	line = bytes.TrimSpace(line)
 	var b strings.Builder
 	member := "" // whose value comes next
-	headers := 0 // how many objects are open since one of headers began, whose members have any name
+	inside := 0  // how many objects and lists are open since a foreign one began
 	for i := 0; i < len(line); {
 		if b.Len() > maxOutline || i > maxScanned {
 			fmt.Fprintf(&b, "… %d B more", len(line)-i)
@@ -49,7 +55,7 @@ func outline(seed maphash.Seed, line []byte) string {
 				member = string(text[:min(len(text), 64)])
 				b.WriteString(name(seed, text))
 			} else {
-				if headers > 0 {
+				if inside > 0 {
 					member = ""
 				}
 				b.WriteString(value(seed, member, text))
@@ -57,10 +63,10 @@ func outline(seed maphash.Seed, line []byte) string {
 			i = end
 		case bytes.IndexByte([]byte("{}[]:, \t"), c) >= 0:
 			switch {
-			case c == '{' && (headers > 0 || member == "headers"):
-				headers++
-			case c == '}' && headers > 0:
-				headers--
+			case (c == '{' || c == '[') && (inside > 0 || foreign[member]):
+				inside++
+			case (c == '}' || c == ']') && inside > 0:
+				inside--
 			}
 			if c != ':' && c != ' ' && c != '\t' {
 				member = ""
