@@ -13,6 +13,7 @@ import (
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/cli/trace"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/redact"
 	"droid-acp/internal/sys/files"
 )
 
@@ -29,7 +30,7 @@ func (c *invocation) traced(log *zap.Logger, run func(tracing) int) int {
 	if err != nil {
 		return c.wrong(fmt.Errorf("the trace (%s) cannot be written: %w", c.values.Source(flags.Trace), err))
 	}
-	recorder := trace.NewRecorder(file, trace.NewRedactor(os.Environ(), droid.Home(os.Environ())), func(err error) {
+	recorder := trace.NewRecorder(file, redact.New(os.Environ(), droid.Home(os.Environ())), func(err error) {
 		log.Warn("the trace cannot be written; lines are missing in it", zap.Error(err))
 	})
 	fmt.Fprintf(c.stderr, "droid-acp: recording all messages in %s: prompts, answers and texts of files are in it\n", path)

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"droid-acp/internal/droid/redact"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/visible"
 )
@@ -30,8 +30,7 @@ type Report struct {
 // kept is how many reports stay in a directory.
 const kept = 20
 
-// Text returns a report as text, without the values of environment variables that are secrets by their names, and with "~" in place of the
-// user's home directory.
+// Text returns a report as text, without secrets, and with "~" in place of the user's home directory. It reads settings of droid there.
 func (r Report) Text(env []string, home string) string {
 	var b strings.Builder
 	part := func(title string, lines ...string) {
@@ -53,7 +52,11 @@ func (r Report) Text(env []string, home string) string {
 	part("What the last droid that ended by itself wrote to stderr", r.Stderr...)
 	part("Messages: < to droid-acp, > from droid-acp", r.Messages...)
 	part("Conversation", r.Conversation)
-	return hideSecrets(b.String(), env, home)
+	text := redact.New(env, home).Text(b.String())
+	if len(home) > 1 {
+		text = strings.ReplaceAll(text, home+string(filepath.Separator), "~"+string(filepath.Separator))
+	}
+	return text
 }
 
 // WriteFile writes a report to a new file.
@@ -85,23 +88,4 @@ func (r Report) WriteIn(dir string) (path string, err error) {
 		_ = os.Remove(all[0]) // another process may have
 	}
 	return path, nil
-}
-
-// secretName matches the names of environment variables that hold secrets.
-var secretName = regexp.MustCompile(`(?i)key|token|secret|passw|auth|credential`)
-
-// shortSecret is the minimum length of a value, in bytes, to be replaced: shorter ones occur in other words.
-const shortSecret = 6
-
-func hideSecrets(text string, env []string, home string) string {
-	for _, v := range env {
-		name, value, _ := strings.Cut(v, "=")
-		if len(value) >= shortSecret && secretName.MatchString(name) {
-			text = strings.ReplaceAll(text, value, "‹$"+name+"›")
-		}
-	}
-	if len(home) > 1 {
-		text = strings.ReplaceAll(text, home+string(filepath.Separator), "~"+string(filepath.Separator))
-	}
-	return text
 }

@@ -35,7 +35,7 @@ one
 two
 
 == What the last droid that ended by itself wrote to stderr
-error: ‹$FACTORY_API_KEY› is invalid
+error: [redacted] is invalid
 in ~/.factory/x
 
 == Messages: < to droid-acp, > from droid-acp
@@ -46,6 +46,16 @@ in ~/.factory/x
 	require.Contains(t, text, "It has the conversation")
 	require.NotContains(t, text, "no prompts")
 	require.True(t, strings.HasSuffix(text, "== Conversation\n[]\n"))
+}
+
+// What droid wrote to stderr may have a key of the user's settings.
+func TestKeyOfSettings(t *testing.T) {
+	home := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(home, ".factory"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".factory", "settings.json"), []byte(`{"customModels":[{"apiKey":"planted-key"}]}`), 0o600))
+	text := Report{Stderr: []string{"the model refused planted-key"}}.Text(nil, home)
+	require.Contains(t, text, "the model refused")
+	require.NotContains(t, text, "planted-key")
 }
 
 // Reports are private, none replaces another, and the oldest are removed.

@@ -33,7 +33,7 @@ func (s *Session) Report(ctx context.Context, file, why string, info *stream.Ses
 	if why == "" {
 		status = s.Status(ctx)
 	}
-	r := report.Report{Session: s.droidID, Time: time.Now(), Why: why, Status: status.Text(), Settings: s.deps.reportSettings(), Messages: s.recentMessages()}
+	r := report.Report{Session: s.droidID, Time: time.Now(), Why: why, Status: status.Text(), Settings: s.deps.reportSettings()}
 	if s.deps.Config.RecentLog != nil {
 		r.Log = s.deps.Config.RecentLog()
 	}
@@ -52,7 +52,9 @@ func (s *Session) Report(ctx context.Context, file, why string, info *stream.Ses
 		return "", errNoReports
 	}
 	path = paths.Absolute(s.cwd, file)
+	ours, id := slices.Clone(s.flights), s.out.Session()
 	err = s.callBounded(ctx, func(ctx context.Context) (err error) {
+		r.Messages = s.deps.recentMessages(ours, id)
 		path, err = files.CallBounded(ctx, s.deps.Calls, "WriteReport", path, func(path string) (string, error) {
 			if file == "" {
 				return r.WriteIn(dir)
@@ -72,13 +74,14 @@ func (d *Deps) reportSettings() []string {
 	}
 }
 
-// recentMessages are the last messages of the editor that name no other session, and those of the session's droids.
-func (s *Session) recentMessages() []string {
-	return s.deps.Config.Flight.Lines(func(c *flight.Connection, outline string) bool {
-		if c != s.deps.Flight {
-			return slices.Contains(s.flights, c)
+// recentMessages returns the last messages of the editor that name no other session than one, and those of that session's droids. They may
+// be a megabyte of text, so it is called without the lock.
+func (d *Deps) recentMessages(droids []*flight.Connection, session string) []string {
+	return d.Config.Flight.Lines(func(c *flight.Connection, outline string) bool {
+		if c != d.Flight {
+			return slices.Contains(droids, c)
 		}
-		return !strings.Contains(outline, `sessionId:"`) || strings.Contains(outline, `sessionId:"`+s.out.Session()+`"`)
+		return !strings.Contains(outline, `sessionId:"`) || strings.Contains(outline, `sessionId:"`+session+`"`)
 	})
 }
 

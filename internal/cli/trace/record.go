@@ -1,11 +1,13 @@
 // Package trace records what passes between the editor, droid-acp and each droid, and shows such a recording. A Recorder writes Records to a
-// file without holding up those whose bytes it copies, and its Redactor removes secrets. Read reads the file again, and a Trace is shown as
+// file without holding up those whose bytes it copies, without secrets (package redact). Read reads the file again, and a Trace is shown as
 // text, as a page with a time line, or made into a fixture for tests. cmd/droid-acp calls both halves.
 package trace
 
 import (
 	"encoding/json"
 	"time"
+
+	"droid-acp/internal/droid/redact"
 )
 
 // Record is a line of the file: a message, or a note about the connection or the recording.
@@ -63,4 +65,4 @@ type Head struct {
 }
 
 // About warns whoever opens a file.
-const About = "This trace has prompts, answers and texts of files in it. Known secrets are replaced by " + redacted + "; read it before you give it to others."
+const About = "This trace has prompts, answers and texts of files in it. Known secrets are replaced by " + redact.Mark + "; read it before you give it to others."

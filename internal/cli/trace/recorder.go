@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"droid-acp/internal/droid/redact"
 )
 
 const (
@@ -23,11 +25,11 @@ const (
 
 // Recorder writes records. Whoever gives it bytes never waits: a goroutine of its own redacts lines and writes them.
 type Recorder struct {
-	to     io.Writer
-	redact *Redactor
-	failed func(error)
-	wake   chan struct{} // has a token while there is work
-	done   chan struct{} // closed when the last record is written
+	to      io.Writer
+	secrets *redact.Redactor
+	failed  func(error)
+	wake    chan struct{} // has a token while there is work
+	done    chan struct{} // closed when the last record is written
 
 	unwritten int  // lines that could not be written since one could; of run alone
 	reported  bool // a failure was reported; of run alone
@@ -46,8 +48,8 @@ type entry struct {
 }
 
 // NewRecorder returns a Recorder that writes to w. The first failure to write is reported to failed.
-func NewRecorder(w io.Writer, redact *Redactor, failed func(error)) *Recorder {
-	r := &Recorder{to: w, redact: redact, failed: failed, wake: make(chan struct{}, 1), done: make(chan struct{})}
+func NewRecorder(w io.Writer, secrets *redact.Redactor, failed func(error)) *Recorder {
+	r := &Recorder{to: w, secrets: secrets, failed: failed, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go r.run()
 	return r
 }
@@ -114,7 +116,7 @@ func (r *Recorder) run() {
 func (r *Recorder) write(entries []entry) {
 	for _, e := range entries {
 		if e.line != nil {
-			line, isJSON := r.redact.Line(e.line)
+			line, isJSON := r.secrets.Line(e.line)
 			if isJSON {
 				e.record.Line = line
 			} else {

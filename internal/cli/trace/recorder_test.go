@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/redact"
 )
 
 // sink is a file whose writes wait while it is held, or fail while it is full.
@@ -53,9 +55,9 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 		// a comment
 		"customModels": [{"model": "m", "apiKey": "planted-settings-1"}, {"model": "n", "apiKey": "${OF_MODEL}"}]}`), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".factory", "mcp.json"), []byte(`{"mcpServers": {"x": {"env": {"PATH": "/usr/bin", "X": "planted-mcpfile-9"}}}}`), 0o600))
-	redact := NewRedactor([]string{"MY_SERVICE_KEY=planted-env-0", "FACTORY_API_KEY=fk-planted-factory", "OF_MODEL=planted-reference", "LANG=C.UTF-8", "GIT_AUTHOR_NAME=Somebody Else", "AUTH=1"}, home)
+	secrets := redact.New([]string{"MY_SERVICE_KEY=planted-env-0", "FACTORY_API_KEY=fk-planted-factory", "OF_MODEL=planted-reference", "LANG=C.UTF-8", "GIT_AUTHOR_NAME=Somebody Else", "AUTH=1"}, home)
 	s := &sink{}
-	r := NewRecorder(s, redact, func(error) {})
+	r := NewRecorder(s, secrets, func(error) {})
 	in := r.Reader(strings.NewReader(strings.Join([]string{
 		`{"id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[{"name":"db","env":[{"name":"DB_NAME_OF","value":"planted-\"mcp\"-env-2"},{"name":"PATH","value":"/usr/bin"}]},` +
 			`{"name":"web","url":"https://planted-userinfo-4@example.org/mcp?access_token=planted-parameter","headers":[{"name":"X-Any","value":"planted-header-3"}]},{"name":"a","headers":{"Authorization":"Bearer planted-authorization-5"}}]}}`,
@@ -87,7 +89,7 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 func TestSlowDiskHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sink{held: make(chan struct{})}
-		r := NewRecorder(s, NewRedactor(nil, ""), func(error) {})
+		r := NewRecorder(s, redact.New(nil, ""), func(error) {})
 		w := r.Writer(io.Discard, Droid, 7)
 		line := []byte(`"` + strings.Repeat("x", 1<<20) + "\"\n")
 		for range 70 {
@@ -107,7 +109,7 @@ func TestSlowDiskHoldsUpNobody(t *testing.T) {
 func TestFullDiskHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, failures := &sink{full: true}, 0
-		r := NewRecorder(s, NewRedactor(nil, ""), func(error) { failures++ })
+		r := NewRecorder(s, redact.New(nil, ""), func(error) { failures++ })
 		w := r.Writer(io.Discard, Droid, 7)
 		for range 3 {
 			_, err := w.Write([]byte("{}\n"))
@@ -129,7 +131,7 @@ func TestFullDiskHoldsUpNobody(t *testing.T) {
 
 func TestLinesAreRecordedWhole(t *testing.T) {
 	s := &sink{}
-	r := NewRecorder(s, NewRedactor(nil, ""), func(error) {})
+	r := NewRecorder(s, redact.New(nil, ""), func(error) {})
 	in, out := r.Reader(strings.NewReader("{\"b\":\r\n\n{\"é<\":\"\\u00e9\\n\"}\n"+strings.Repeat("y", maxLine+1)+"\nend"), Droid, 3), &strings.Builder{}
 	_, err := io.ReadAll(in)
 	require.NoError(t, err)

@@ -1,4 +1,6 @@
-package trace
+// Package redact replaces secrets in texts and lines of JSON that a person gives to others: recordings and reports. Its main type is
+// Redactor. cli/trace and adapter/report use it.
+package redact
 
 import (
 	"bytes"
@@ -13,8 +15,8 @@ import (
 	"droid-acp/internal/droid/config"
 )
 
-// redacted stands for a secret.
-const redacted = "[redacted]"
+// Mark replaces a secret.
+const Mark = "[redacted]"
 
 const (
 	// minSecret is the shortest value, in bytes, that is replaced wherever it occurs: shorter ones occur by chance.
@@ -24,7 +26,7 @@ const (
 )
 
 // Redactor replaces secrets in lines: values that it knows, the values of fields that are named like secrets, which it then knows, too, and
-// what stands in a text like a secret. It is not safe for concurrent use.
+// what looks like a secret in a text. It is not safe for concurrent use.
 type Redactor struct {
 	home   string // whose settings are to be read; "" if they were, or none are
 	getenv func(string) string
@@ -32,9 +34,9 @@ type Redactor struct {
 	values *strings.Replacer // of known; nil if it must be made again
 }
 
-// NewRedactor returns a Redactor that knows the values of variables in environ whose names are those of secrets, and the secrets in the
-// settings files of droid's home directory, "" for none. It reads these with the first line: a disk may not answer.
-func NewRedactor(environ []string, home string) *Redactor {
+// New returns a Redactor that knows the values of variables in environ whose names are those of secrets, and the secrets in the
+// settings files of droid's home directory, "" for none. It reads these with the first call: a disk may not answer.
+func New(environ []string, home string) *Redactor {
 	r := &Redactor{home: home, known: map[string]bool{}}
 	variables := map[string]string{}
 	for _, line := range environ {
@@ -106,20 +108,21 @@ var textSecrets = []struct {
 	with    string
 }{
 	// the user in a URL, and parameters of it
-	{[]string{"://"}, regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s"'<>@]+@`), "${1}" + redacted + "@"},
-	{secretWords, regexp.MustCompile(`(?i)([?&][\w.-]*(?:token|key|secret|password|auth|signature)[\w.-]*=)[^&\s"'#]+`), "${1}" + redacted},
+	{[]string{"://"}, regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s"'<>@]+@`), "${1}" + Mark + "@"},
+	{secretWords, regexp.MustCompile(`(?i)([?&][\w.-]*(?:token|key|secret|password|auth|signature)[\w.-]*=)[^&\s"'#]+`), "${1}" + Mark},
 	// headers
-	{[]string{"authorization", "api-key", "cookie"}, regexp.MustCompile(`(?i)((?:authorization|x-api-key|api-key|cookie)["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)\s+)?)[^\s"',;]+`), "${1}" + redacted},
-	{[]string{"bearer"}, regexp.MustCompile(`(?i)\b(bearer\s+)[\w.~+/=-]{8,}`), "${1}" + redacted},
+	{[]string{"authorization", "api-key", "cookie"}, regexp.MustCompile(`(?i)((?:authorization|x-api-key|api-key|cookie)["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)\s+)?)[^\s"',;]+`), "${1}" + Mark},
+	{[]string{"bearer"}, regexp.MustCompile(`(?i)\b(bearer\s+)[\w.~+/=-]{8,}`), "${1}" + Mark},
 	// assignments, in a shell or a file
-	{secretWords, regexp.MustCompile(`(?i)\b(\w*(?:api_?key|token|secret|password|passwd|passphrase)\s*[=:]\s*["']?)[^\s"'&;,)]{6,}`), "${1}" + redacted},
-	{[]string{"private key"}, regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^-]*`), "${1}" + redacted},
+	{secretWords, regexp.MustCompile(`(?i)\b(\w*(?:api_?key|token|secret|password|passwd|passphrase)\s*[=:]\s*["']?)[^\s"'&;,)]{6,}`), "${1}" + Mark},
+	{[]string{"private key"}, regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^-]*`), "${1}" + Mark},
 }
 
 var secretWords = []string{"token", "key", "secret", "passw", "passphrase", "auth", "signature"}
 
 // Text returns a text with its secrets replaced.
 func (r *Redactor) Text(text string) string {
+	r.readSettings()
 	if r.values == nil {
 		known := make([]string, 0, len(r.known))
 		for value := range r.known {
@@ -128,7 +131,7 @@ func (r *Redactor) Text(text string) string {
 		slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) }) // one may contain another
 		pairs := make([]string, 0, 2*len(known))
 		for _, value := range known {
-			pairs = append(pairs, value, redacted)
+			pairs = append(pairs, value, Mark)
 		}
 		r.values = strings.NewReplacer(pairs...)
 	}
@@ -197,7 +200,7 @@ func (w *jsonWriter) value(v visibility, element bool) error {
 			w.r.learn(t)
 		}
 		if v != plain && t != "" {
-			t = redacted
+			t = Mark
 		}
 		w.text(w.r.Text(t))
 	case json.Number:
