@@ -16,7 +16,6 @@ import (
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/cli/smoke"
 	"droid-acp/internal/remote/keep"
-	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
 )
 
@@ -52,11 +51,7 @@ func runAttach(c *invocation) int {
 			return c.failed(err)
 		}
 	} else {
-		status, err := clientFor(path).Status(c.leaving.ctx)
-		if err != nil {
-			return c.failed(err)
-		}
-		session, err := c.attached(status, commandFor(path))
+		session, err := c.runningSession(path)
 		if err != nil {
 			return c.failed(err)
 		}
@@ -66,14 +61,6 @@ func runAttach(c *invocation) int {
 		return c.failed(err)
 	}
 	return c.printed(c.print("You left. The session goes on.\n"))
-}
-
-// attached returns the session that the arguments name.
-func (c *invocation) attached(status serve.Status, command relay.Command) (serve.SessionInfo, error) {
-	if len(c.args) > 0 {
-		return keep.Find(status, c.args[0], command)
-	}
-	return keep.Newest(status, command)
 }
 
 // attach joins a session, or begins one, until the user leaves.
@@ -97,16 +84,34 @@ func (c *invocation) attach(path string, options smoke.AttachOptions) error {
 	c.leaving.onForce(restore)
 	options.Terminal = terminal
 	hello.WatchOnly = terminal == nil
+	return c.clientOf(path, hello, server, func(in io.Reader, out io.Writer) error {
+		return smoke.Attach(c.leaving.ctx, in, out, c.stdout, options)
+	})
+}
+
+// clientOf runs a client of the server at a socket; server starts one, nil to not start any.
+func (c *invocation) clientOf(path string, hello serve.AttachParams, server *keep.Starter, client func(in io.Reader, out io.Writer) error) error {
+	var err error
 	gone := connectPipes(func(in io.Reader, out io.Writer) error {
 		front := &keep.StdioBridge{
 			Attach: hello, In: in, Out: out, Log: zap.NewNop(), Command: commandFor(path),
 			Connect: func(ctx context.Context) (keep.MessageConn, error) { return attachTo(ctx, path, server) },
 		}
 		return front.Run(c.leaving.ctx)
-	}, func(in io.Reader, out io.Writer) {
-		err = smoke.Attach(c.leaving.ctx, in, out, c.stdout, options)
-	})
+	}, func(in io.Reader, out io.Writer) { err = client(in, out) })
 	return cmp.Or(gone, err) // the first one is more informative
+}
+
+// runningSession returns the session of the server at a socket that the arguments name.
+func (c *invocation) runningSession(path string) (session serve.SessionInfo, err error) {
+	status, err := clientFor(path).Status(c.leaving.ctx)
+	if err != nil {
+		return session, err
+	}
+	if len(c.args) > 0 {
+		return keep.Find(status, c.args[0], commandFor(path))
+	}
+	return keep.Newest(status, commandFor(path))
 }
 
 // terminal reads the keys of the user's terminal one by one, until restore is called. It returns nil for a user who only watches.

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/cli/smoke"
-	"droid-acp/internal/remote/keep"
 	"droid-acp/internal/text/visible"
 )
 
@@ -34,11 +30,7 @@ func runReport(c *invocation) int {
 	if err != nil {
 		return c.wrong(err)
 	}
-	status, err := clientFor(path).Status(c.leaving.ctx)
-	if err != nil {
-		return c.failed(err)
-	}
-	session, err := c.attached(status, commandFor(path))
+	session, err := c.runningSession(path)
 	if err != nil {
 		return c.failed(err)
 	}
@@ -48,16 +40,10 @@ func runReport(c *invocation) int {
 	}
 	hello.Joins = true
 	var file string
-	gone := connectPipes(func(in io.Reader, out io.Writer) error {
-		front := &keep.StdioBridge{
-			Attach: hello, In: in, Out: out, Log: zap.NewNop(), Command: commandFor(path),
-			Connect: func(ctx context.Context) (keep.MessageConn, error) { return attachTo(ctx, path, nil) },
-		}
-		return front.Run(c.leaving.ctx)
-	}, func(in io.Reader, out io.Writer) {
+	if err := c.clientOf(path, hello, nil, func(in io.Reader, out io.Writer) (err error) {
 		file, err = smoke.Report(c.leaving.ctx, in, out, session.ID, session.Directory, c.values.Bool("with-texts"), nil)
-	})
-	if err := cmp.Or(gone, err); err != nil {
+		return err
+	}); err != nil {
 		return c.failed(fmt.Errorf("no report was written of session %s: %w", session.ID, err))
 	}
 	return c.printed(c.print(visible.Line(file) + "\n"))
