@@ -26,6 +26,7 @@ func Report(ctx context.Context, in io.Reader, out io.Writer, session, cwd strin
 		gone(errors.New("the server has closed the connection"))
 	}()
 	defer func() {
+		gone(nil) // the server would keep the connection
 		conn.Abort()
 		<-ran
 	}()
