@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// status is what session/status answers, or the code of its error.
+// status returns the answer to session/status, or the code of its error.
 func (c *client) status(id string) any {
 	c.t.Helper()
 	result, err := c.call("session/status", map[string]any{"sessionId": id})

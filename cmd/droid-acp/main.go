@@ -94,7 +94,7 @@ func serveCommand(name string) subcommand {
 	}, serves: true, run: runServe}
 }
 
-// searchWith has a droid search the sessions of its home.
+// searchWith searches the sessions of droid's home by a droid.
 func searchWith(ctx context.Context, path, query string) ([]droid.Found, error) {
 	return droid.Search(ctx, path, nil, query)
 }

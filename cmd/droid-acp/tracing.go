@@ -65,7 +65,7 @@ func (t tracing) editor(in io.Reader, out io.Writer) (io.Reader, io.Writer) {
 	return t.recorder.Reader(in, trace.Editor, 0), t.recorder.Writer(out, trace.Editor, 0)
 }
 
-// droid has the messages of a droid recorded.
+// droid makes the messages of a droid be recorded.
 func (t tracing) droid(command *droid.Command) {
 	if t.recorder != nil {
 		command.Trace = t.recorder.Droid

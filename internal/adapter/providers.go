@@ -120,7 +120,7 @@ func (a *Agent) replaceDroids() {
 	a.Launcher.Spare.Renew()
 }
 
-// logoutText is what the user is told of a logout.
+// logoutText is the part of logout's answer that names the login which stays.
 const logoutText = "droid's own login is not this agent's to end: start `droid` and type /logout."
 
 // logout forgets the keys that the client has given. droid keeps its own login.

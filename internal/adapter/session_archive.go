@@ -56,7 +56,7 @@ func (a *Agent) setArchived(c *wire.Call, archived bool) (at *session.Ticket, er
 	if err != nil {
 		return nil, err
 	}
-	place := a.arrive(c, id, registry.Asks) // it does not touch the files of the session, so nobody who leaves them is hurried
+	place := a.arrive(c, id, registry.Asks) // it does not touch the session's files, so no closing session is hastened
 	defer func() {
 		if err != nil {
 			place.Release()

@@ -16,7 +16,7 @@ import (
 // methodStatus asks whether a session is open in this agent (unstable in ACP).
 const methodStatus = "session/status"
 
-// sessionStatus is session/status. It changes nothing: neither is a droid started, nor does a session that is leaving hurry.
+// sessionStatus handles session/status. It starts no droid, and does not hasten the end of a session that is closing.
 func (a *Agent) sessionStatus(c *wire.Call) (any, *jsonrpc.Error) {
 	id, err := idOf(c)
 	if err != nil {

@@ -30,7 +30,7 @@ type ProviderInfo struct {
 	Current    *ProviderCurrent `json:"current,omitempty"` // nil while it is not set
 }
 
-// ProviderCurrent is what a provider is set to.
+// ProviderCurrent is the setting of a provider.
 type ProviderCurrent struct {
 	APIType string `json:"apiType"`
 	BaseURL string `json:"baseUrl"`

@@ -64,7 +64,7 @@ func (a *Accounts) Revoked(d Droid) bool {
 // isRevoked reports whether a droid is revoked that was started after so many logins. The caller holds mu.
 func (a *Accounts) isRevoked(seen int) bool { return a.revoked > 0 && seen < a.revoked }
 
-// Status is as whom droid works, as far as it was seen; the zero value before that.
+// Status is the login with which droid works, as far as it was seen; the zero value before that.
 func (a *Accounts) Status() protocol.AuthStatus {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// allProjects has a search not end at the project.
+// allProjects makes a search include all projects.
 const allProjects = "all-projects"
 
 // searchCommand searches the stored conversations of the project, or of all.

@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// Preview is what droid reports of a new session.
+// Preview has the settings and the models that droid reports for a new session.
 type Preview struct {
 	Settings  stream.Settings
 	Models    []stream.Model

@@ -32,7 +32,7 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 }
 
 // syncEvents takes what droid said before the answer that the caller has just got, and returns when that counts: where files are being read
-// for what it said before, when they are. The error says that the session ends.
+// for what it said before, when they are. The error says that the session ends. ctx marks that the lock may be released; it ends no wait.
 func (s *Session) syncEvents(ctx context.Context) *jsonrpc.Error {
 	if s.drainEvents(); s.fileCalls.Waiting() == nil {
 		return nil

@@ -76,10 +76,10 @@ func (s *Session) ApplyEvent(ev quirks.Event) { s.applyEvent(ev, nil) }
 // ShowText shows a text of droid's.
 func (s *Session) ShowText(id, text string) { s.update(s.show.Text(id, text, false)...) }
 
-// View is what the editor has been shown.
+// View returns what the editor has been shown.
 func (s *Session) View() *render.View { return s.show }
 
-// Servers is what the session knows of its MCP servers.
+// Servers returns the session's MCP servers.
 func (s *Session) Servers() *mcp.Servers { return &s.servers }
 
 // MCPStatus takes the states of MCP servers.

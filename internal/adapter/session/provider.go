@@ -21,27 +21,27 @@ func (s *Session) providerChanged() {
 	s.notifyMissingModel()
 }
 
-// notifyMissingModel tells that the session's model is one of a provider that is not there.
+// notifyMissingModel notifies the user if the session's model is one of a provider that is not set.
 func (s *Session) notifyMissingModel() {
 	if text := s.missingModel(); text != "" {
 		s.notifyInOrder(text)
 	}
 }
 
-// notifyProvider tells a client that opens a session what its provider lacks.
+// notifyProvider notifies a client that opens a session of what its provider lacks.
 func (s *Session) notifyProvider() {
 	s.out.AddNotices(s.deps.Provider.Notices()...)
 	s.notifyMissingModel()
 }
 
-// replaceRevoked has the session's droid end, once its turn has ended, if it must not get another prompt.
+// replaceRevoked ends the session's droid once its turn has ended, if it must not get another prompt.
 func (s *Session) replaceRevoked() {
 	if client := s.proc.Client(); client != nil && s.deps.Accounts.Revoked(client) {
 		s.mu.Post(s.renewIdle)
 	}
 }
 
-// missingModel returns what to tell if the session's model is one of a provider that is not there, "" if it is not.
+// missingModel returns a text for the user if the session's model is one of a provider that is not set, "" otherwise.
 func (s *Session) missingModel() string {
 	return s.deps.Provider.Missing(s.options.ModelInUse(), s.options.Models())
 }

@@ -41,7 +41,7 @@ type FoundSession struct {
 // FoundText is a place where it has.
 type FoundText struct {
 	Kind, Role string // of droid's, see droid.Found
-	Text       string // what stands there
+	Text       string // the text there
 }
 
 // Search has droid search the stored sessions, in droid's order. Deleted sessions, subagents and, with a directory, other projects are left
@@ -79,7 +79,7 @@ func (d *Deps) search(ctx context.Context, q SearchQuery) ([]FoundSession, error
 	if err != nil {
 		return nil, err
 	}
-	page, err := d.ListStored(ctx, store.Query{CWD: q.CWD, Limit: math.MaxInt, Archived: store.IncludeArchived}) // after the search, since one may be deleted meanwhile
+	page, err := d.ListStored(ctx, store.Query{CWD: q.CWD, Limit: math.MaxInt, Archived: store.IncludeArchived}) // after the search, in which one may be deleted
 	if err != nil {
 		return nil, err
 	}

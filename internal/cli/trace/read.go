@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Trace is what a file has.
+// Trace is the content of a file.
 type Trace struct {
 	Heads   []Head
 	Records []Record

@@ -26,7 +26,7 @@ type Record struct {
 	Lost int             `json:"lost,omitempty"` // number of lines that are missing here
 }
 
-// Peer is who droid-acp exchanges lines with.
+// Peer is the program at the other end of a connection.
 type Peer string
 
 // The peers.

@@ -81,7 +81,7 @@ func (r *Recorder) add(e entry) {
 	r.signal()
 }
 
-// entrySize is what an entry takes besides its line.
+// entrySize is the size of an entry without its line, in bytes.
 const entrySize = 200
 
 func (r *Recorder) signal() {

@@ -6,7 +6,8 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// overCap returns the error of a request that would exceed a cap of the server, or open a session in one that ends, nil otherwise. but is as for sessionAgent.
+// overCap returns the error of a request that would exceed a cap of the server, or would open a session in one that drains; nil otherwise.
+// but is as for sessionAgent.
 func (c *Client) overCap(method string, but *agent) *jsonrpc.Error {
 	s := c.server
 	if s.drains > 0 && opens(method) {

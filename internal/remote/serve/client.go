@@ -240,7 +240,8 @@ func (c *Client) forwardQuery(line []byte, h jsonrpc.Head) {
 	c.forward(c.queryAgent, line, h, nil)
 }
 
-// findAgent returns the running agent that the client opens sessions in: its own, or else the oldest of its kind; other than but, which may be nil. It returns nil if there is none.
+// findAgent returns the running agent that the client opens sessions in: its own, or else the oldest of its kind; other than but, which may
+// be nil. It returns nil if there is none.
 func (c *Client) findAgent(but *agent) *agent {
 	if c.agent != nil && c.agent != but && !c.agent.ending && c.agent.program == c.program {
 		return c.agent
@@ -325,7 +326,7 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 		c.forward(c.agent, line, h, nil)
 	case open == nil:
 		c.forwardQuery(line, h)
-	case h.Method == "session/status" && h.ID != nil && !open.agent.ending: // whoever asks, and without a trace
+	case h.Method == "session/status" && h.ID != nil && !open.agent.ending: // for any client, and not as a use of the session
 		c.forward(open.agent, line, h, open)
 	case reopens && h.ID != nil:
 		c.reopen(open, line, h)
@@ -335,7 +336,7 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 		c.deleteSession(open, line, h)
 	case h.Method == "session/archive" && h.ID != nil && open.agent.ending:
 		open.later = append(open.later, c.deferred(line))
-	case h.Method == "session/archive" && h.ID != nil: // which closes it, whoever has it open
+	case h.Method == "session/archive" && h.ID != nil: // which closes it for all clients
 		open.changing = true
 		c.forward(open.agent, line, h, open)
 	case open.subscriber(c) == nil && h.Method != "session/set_title": // which an agent refuses for a session that it does not have open

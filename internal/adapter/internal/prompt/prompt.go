@@ -18,8 +18,7 @@ import (
 // Prompt is the parsed prompt of a session/prompt request.
 type Prompt struct{ blocks []block }
 
-// block is one block of a prompt (ACP v1, ContentBlock). The SDK's type mistakes unknown variants for others (field notes acp.md, defect
-// 11).
+// block is one block of a prompt (ACP v1, ContentBlock). The SDK's type (acp-go-sdk 0.13.5) mistakes unknown variants for others.
 type block struct {
 	Type     string    `json:"type"`
 	Text     string    `json:"text"`
