@@ -36,7 +36,8 @@ func (e *editor) activities() (reports []string) {
 	return reports
 }
 
-// A server that keeps the agent is told when a session begins to work, whatever that is, and, behind all that it said, when it rests.
+// TestActivity checks that the server that keeps the agent is notified when a session starts any kind of work, and when it becomes idle,
+// after all its output.
 func TestActivity(t *testing.T) {
 	for name, row := range map[string]struct {
 		script fakedroid.Script

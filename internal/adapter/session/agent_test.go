@@ -371,7 +371,7 @@ func TestPanicEndsTheRequestAlone(t *testing.T) {
 	})
 }
 
-// The user is told with the first prompt of the session.
+// The first prompt of the session shows a warning that droid ignores the client's MCP servers.
 func TestQuirk24_IgnoredMCPServersAreTold(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := connect(t, playing(says("hi"), v))
@@ -383,7 +383,7 @@ func TestQuirk24_IgnoredMCPServersAreTold(t *testing.T) {
 	})
 }
 
-// TestLogOfSessions: each that is opened or ends is told once, by its id.
+// TestLogOfSessions checks that each session that is opened or ends is logged once, with its id.
 func TestLogOfSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)

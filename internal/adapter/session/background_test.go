@@ -16,7 +16,8 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// TestBackgroundCommandEndsTold: who has droid end that has left a command in the background is asked before, and told.
+// TestBackgroundCommandEndsTold checks that a request that makes droid exit asks first if a command runs in the background, and that its
+// end is shown.
 func TestBackgroundCommandEndsTold(t *testing.T) {
 	for _, command := range []string{"/compact", "/rewind 1"} {
 		t.Run(command[1:], func(t *testing.T) {
@@ -76,7 +77,7 @@ func (l *leftRun) End(grace time.Duration) (gone bool) {
 	return l.ended.Load()
 }
 
-// leaving is an editor whose droid leaves a command in the background when it is told to.
+// leaving is an editor whose droid leaves a command in the background on request.
 type leaving struct {
 	*editor
 	*leftRun
@@ -113,11 +114,11 @@ func beginLeaving(t *testing.T, capabilities string) leaving {
 		return client, err
 	})
 	require.Equal(t, "end_turn", l.run("serve"))
-	time.Sleep(time.Minute) // what else is told after a turn
+	time.Sleep(time.Minute) // anything else that is sent after a turn
 	return l
 }
 
-// since is what came after the first n lines.
+// since returns what came after the first n lines.
 func (e *editor) since(n int) string {
 	var b strings.Builder
 	for _, m := range e.received()[n:] {
@@ -128,7 +129,7 @@ func (e *editor) since(n int) string {
 
 const inTerminals, withAsyncTasks = `{"_meta":{"terminal_output":true}}`, `{"_meta":{"jetbrains":{"air":{"version":1,"capabilities":["asyncTasks"]}}}}`
 
-// Of a command in the background what it writes is told, once, also behind a load, and nothing else but its end.
+// The output of a command in the background is shown once, also after a load, and otherwise only its end.
 func TestBackgroundCommandIsFollowed(t *testing.T) {
 	for capabilities, wrote := range map[string]string{inTerminals: `"data":"ready\n"`, withAsyncTasks: `"summary":"ready"`, `{}`: ""} {
 		synctest.Test(t, func(t *testing.T) {
@@ -141,7 +142,7 @@ func TestBackgroundCommandIsFollowed(t *testing.T) {
 			nothing()
 			if capabilities == inTerminals {
 				require.Nil(t, e.call("session/load", e.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
-				time.Sleep(time.Minute) // what else is told behind it
+				time.Sleep(time.Minute) // anything else that is sent after it
 				n = len(e.received())
 			}
 			_, _ = e.output.WriteString("ready\n")

@@ -83,8 +83,8 @@ func TestEditOfAnOpenFile(t *testing.T) {
 	}
 }
 
-// TestEditThatTheEditorMisses: where the journal cannot be written (a full ~/.local), the user is told that the
-// edit is on the disk alone.
+// TestEditThatTheEditorMisses checks that the user gets a warning that an edit is only on the disk if the journal cannot be written (a full
+// ~/.local).
 func TestEditThatTheEditorMisses(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		r := room(t, v)
@@ -101,8 +101,8 @@ func TestEditThatTheEditorMisses(t *testing.T) {
 	})
 }
 
-// TestLateConflictIsTold: an edit gave way to what the user had typed when the editor saved that late. The user is told with droid's
-// next call that has to do with files.
+// TestLateConflictIsTold checks a conflict that is found late: the editor was slow to save, and droid's edit gave way to what the user had
+// typed. Droid's next call that involves files shows a warning.
 func TestLateConflictIsTold(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		var slow atomic.Bool
@@ -143,8 +143,8 @@ func TestRefusedEditOfUnsavedText(t *testing.T) {
 	})
 }
 
-// A cancel ends the turn at once and leaves the file as it is: while the user is asked, right after they have allowed the edit, when the
-// editor is slow to say what they have typed meanwhile, and at whatever step else that is slow.
+// A cancel ends the turn at once and leaves the file unchanged: while the user is asked, right after they allowed the edit, while a slow
+// editor is asked for what they typed in between, and at any other slow step.
 func TestCancelOfAnEdit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		slowAt string

@@ -193,8 +193,8 @@ func TestEditorFilesOfAnUnknownClient(t *testing.T) {
 	})
 }
 
-// Where files stay on the disk, a client whose answers can be trusted is asked: the user is told once a turn that droid
-// does not see what they have not saved. Where it is not certain, nothing is said.
+// If files stay on the disk, the agent still asks a client whose answers can be trusted for unsaved text, and warns once per turn that
+// droid does not see it. If the answers cannot be trusted, there is no warning.
 func TestUnsavedTextThatDroidDoesNotSee(t *testing.T) {
 	const told = "Your unsaved changes in `"
 	for name, c := range map[string]struct {
@@ -327,8 +327,7 @@ func TestHooksOfLaterProcesses(t *testing.T) {
 	}
 }
 
-// An edit that an earlier agent left, and that cannot be completed, is told once, wherever files live, and
-// is completed when droid reads the file again.
+// An incomplete edit of an earlier agent is shown once, wherever files live, and is completed when droid reads the file again.
 func TestEditThatStays(t *testing.T) {
 	for _, capabilities := range []string{bothMethods, `{}`} {
 		bothDroids(t, func(t *testing.T, v fakedroid.Version) {
@@ -366,10 +365,10 @@ func TestEditThatStays(t *testing.T) {
 	}
 }
 
-// What one edit asks of the editor, and none of it can be left out: before the user is asked, so that what is
-// unsaved is saved, and the diff and droid have it; when they have allowed it, for what they typed meanwhile; twice
-// when the old text is back on the disk, since a reload of the editor's that was on its way would make the edit
-// twice; and once behind the write, for an editor that writes beside its buffer.
+// One edit needs all of these requests to the editor: one before the user is asked, which saves unsaved text, so that the diff and droid
+// have it; one after they allowed the edit, for what they typed in between; two when the old text is restored on the disk, since a reload
+// in the editor that was under way would make the edit twice; and one after the write, for an editor that writes files without changing its
+// buffer.
 func TestRequestsOfOneEdit(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		for mode, want := range map[string][]string{

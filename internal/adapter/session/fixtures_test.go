@@ -31,12 +31,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the acp.golden sections of testdata/fixtures")
 
-// The goldens are what Zed is sent, and those lines that a client of which nothing is known
-// is sent in other words.
+// The goldens contain what Zed gets, and the lines that differ for an unknown client.
 const (
 	acpGolden       = "acp.golden"
 	plainGolden     = "acp.plain.golden"
-	subagentsGolden = "acp.subagents.golden" // what Zed would be sent if it declared subagents, where there are some
+	subagentsGolden = "acp.subagents.golden" // what Zed would get if it declared subagents, for fixtures with some
 )
 
 // deafTurn is the one recording that no ACP conversation leads to.
@@ -124,7 +123,7 @@ func replayed(t *testing.T, c *fixture.Conversation, client string) string {
 		synctest.Wait()
 		script.act(e, step)
 	}
-	time.Sleep(time.Minute + time.Second) // the user is told of a silent model after a minute
+	time.Sleep(time.Minute + time.Second) // a silent model is reported after a minute
 	synctest.Wait()
 	e.close()
 	lines := readable(inOrder(e.received()[1:]), c) // without the result of initialize
@@ -322,8 +321,8 @@ func (r *recordedClient) answer(p permission) string {
 
 var uuidPattern = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// readable writes messages as "method params", with text chunks of a message
-// joined, the session id left out, and ids that are made anew each time hidden.
+// readable writes messages as "method params", with the text chunks of a message joined, without the session id, and with generated ids
+// hidden.
 func readable(messages []wireMessage, c *fixture.Conversation) string {
 	recorded := map[string]bool{}
 	for _, step := range c.Steps {
@@ -335,7 +334,7 @@ func readable(messages []wireMessage, c *fixture.Conversation) string {
 	var last *chunk
 	for _, m := range messages {
 		if m.Method == "$/cancel_request" {
-			continue // the SDK sends it from a goroutine of its own: its place varies
+			continue // the SDK sends it from a separate goroutine: its position varies
 		}
 		if ownUpdate(m) {
 			continue
@@ -362,8 +361,7 @@ func readable(messages []wireMessage, c *fixture.Conversation) string {
 	})
 }
 
-// ownUpdate tells updates that are made of other things than the recording, or
-// at times of their own. They have tests of their own.
+// ownUpdate reports whether an update depends on more than the recording, or comes at varying times. Such updates have separate tests.
 func ownUpdate(m wireMessage) bool {
 	var p struct {
 		Update struct{ SessionUpdate string }
