@@ -36,7 +36,7 @@ func TestKernelFilesAreNotRead(t *testing.T) {
 	}
 }
 
-// A file that hangs costs half a second for all, and is told without its text.
+// All files that hang together cost half a second, and are shown without their text.
 func TestReadingsThatHangAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})

@@ -20,9 +20,8 @@ var (
 	noTitle  = regexp.MustCompile(`[{\[]"|^\{\}$|[[:cntrl:]]`)
 )
 
-// readsWell holds what an editor is sent of a recording against what people read: between two
-// prompts or decisions the agent says nothing twice, and calls are told in words, a diff or an
-// output, not in what droid and the model say to each other.
+// readsWell checks that people can read what an editor gets for a recording: between two prompts or decisions the agent does not repeat
+// itself, and calls are shown as words, a diff or an output, not as messages between droid and the model.
 func readsWell(sent string) error {
 	var said []string
 	kinds := map[string]string{} // by the ids of calls

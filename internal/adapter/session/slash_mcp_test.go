@@ -98,7 +98,8 @@ func TestMCPServerIsChanged(t *testing.T) {
 	}
 }
 
-// TestMCPLogoutWithoutALogin: only a server over HTTP has a login. Of any other droid refuses it in words of its own protocol.
+// TestMCPLogoutWithoutALogin checks the error for a server without a login. Only servers over HTTP have one; for others, droid's refusal
+// names its protocol.
 func TestMCPLogoutWithoutALogin(t *testing.T) {
 	for kind, says := range map[string]string{
 		"stdio":     "droid did not log out of the MCP server mine: it is a program that runs on your machine, so it has no login.",
@@ -183,8 +184,8 @@ func TestSkills(t *testing.T) {
 	})
 }
 
-// TestCancelledMCPReconnect: a cancel while droid lists its servers ends the command, and nothing is switched; once a server was
-// stopped it is started again, and that is told.
+// TestCancelledMCPReconnect checks that a cancel while droid lists its servers ends the command without switching any; a server that was
+// stopped already is started again, and the answer says so.
 func TestCancelledMCPReconnect(t *testing.T) {
 	for _, listing := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 
 const takesSubagents = `{"subagents":{}}`
 
-// story is what the editor has heard of a session and of its subagents: who, what and some of it.
+// story returns the editor's view of a session and its subagents, one line per text, question or update, each after its session's name.
 func (e *editor) story() (lines []string) {
 	names := map[string]string{e.session: "droid"}
 	chunk := "" // whose text the last line has, and which
@@ -88,8 +88,8 @@ func subagentEditor(t *testing.T, root string, start starter) *editor {
 
 const lookPrompt = `[{"type":"text","text":"look"}]`
 
-// A subagent that droid waits for: it is announced before anything of its own; what it does and asks is under its id; then it rests. Its calls have
-// ids of their own, and nothing of it stands among droid's.
+// A subagent that droid waits for is announced before all its updates; its calls and questions come under its session id, with their own
+// call ids and not among droid's; at the end it is idle.
 func TestSubagentAsASession(t *testing.T) {
 	for answer, end := range map[string]string{"yes": "completed", "no": "failed"} {
 		bubble(t, func(t *testing.T) {

@@ -31,10 +31,10 @@ func withSubagents(t *testing.T, script subagentScript) *editor {
 	return beginOn(t, root, playing(fakedroid.EachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return script(d, p, root) }), sessions))
 }
 
-// shownCall is what the editor has of a call.
+// shownCall is the editor's state of a call.
 type shownCall struct{ title, status, text string }
 
-// shownCalls are those that the editor has been told of, by their ids, since the last load.
+// shownCalls returns the calls that the editor got since the last load, by their ids.
 func (e *editor) shownCalls() map[string]shownCall {
 	calls := map[string]shownCall{}
 	for _, m := range e.received() {
@@ -313,7 +313,8 @@ func TestSubagentsFileHangs(t *testing.T) {
 	})
 }
 
-// TestSubagentInBackground: its Task says that it works, what it does, and how it ended. Its report is told under its name.
+// TestSubagentInBackground checks that its Task shows that it works, what it does, and how it ended, and that its report is shown under its
+// name.
 func TestSubagentInBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := t.TempDir()
@@ -337,8 +338,8 @@ func TestSubagentInBackground(t *testing.T) {
 	})
 }
 
-// What a session that is loaded again tells of a subagent of the background: of one that works what it does, and of one that
-// has reported its answer. If droid has gone meanwhile, it is not known what became of it, whatever droid's store says.
+// A reloaded session shows of a subagent in the background what it does while it works, and its answer after it reported. If droid has
+// exited in between, its outcome is unknown, whatever droid's store says.
 func TestLoadWithSubagents(t *testing.T) {
 	for name, want := range map[string]string{
 		"works":    "- `Execute` touch a\n\nThe subagent works in the background.\n",
@@ -434,7 +435,7 @@ func TestAgentDiesWithSubagents(t *testing.T) {
 	}
 }
 
-// A call that is open when the session is loaded does not stand in what is told anew, so nothing more is told of it.
+// A call that is open during a reload is not part of the reloaded session, so it gets no more updates.
 func TestLoadWhileASubagentsCallRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := t.TempDir()
@@ -499,7 +500,7 @@ func TestSubagentLeavesACommandInTheBackground(t *testing.T) {
 	}
 }
 
-// A prompt does not wait for the answer to a subagent of the background, and nobody is told that it does.
+// A prompt does not wait for the answer to a subagent in the background, and no notice says that it does.
 func TestPromptWhileASubagentInTheBackgroundAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := t.TempDir()
