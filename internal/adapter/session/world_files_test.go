@@ -25,8 +25,8 @@ import (
 type worldFile struct {
 	path   string
 	typed  string // what the user has not saved in the beginning
-	worked []int  // the prompts whose edits droid was told to have made
-	gave   []int  // the prompts whose edits gave way to what was saved meanwhile, as their droids were told
+	worked []int  // the prompts whose edits succeeded, according to droid's input
+	gave   []int  // the prompts whose edits gave way to text saved in between, according to droid's input
 	edited int    // how many droids edit it now
 	raced  bool   // two did so at a time, and no agent stood between them
 }
