@@ -26,7 +26,7 @@ import (
 //   - no question stays open after its subject is gone
 //   - a prompt runs in no mode that is more permissive than the last one requested
 //   - a load does not make an open session more permissive either
-//   - updates for requests after a load come after its answer
+//   - the output of a prompt after a load comes after the answer to the load
 //   - a stricter mode takes effect soon
 //   - files whose trust a user revoked do not run for a later prompt
 //   - the end of a command in the background is shown
