@@ -148,7 +148,7 @@ type ignoresHolds struct{ *Machine }
 
 func (b ignoresHolds) SetHeld(bool) []Action { return nil }
 
-// miscounts does not begin the count of crashes anew.
+// miscounts never resets the count of crashes.
 type miscounts struct{ *Machine }
 
 func (b miscounts) Ended(request string, how How, why error) (bool, []Action) {

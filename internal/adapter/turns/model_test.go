@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// machine is what the world below drives: a Machine, or one that is broken on purpose.
+// machine is driven by the world below: a Machine, or one that is broken on purpose.
 type machine interface {
 	Accept(ID, Kind) []Action
 	Ready(ID) []Action
@@ -51,8 +51,7 @@ type machine interface {
 	Idle() bool
 }
 
-// told is what the world knows of one prompt: what it said to the machine of it, and
-// what the machine wanted done.
+// told is the world's record of one prompt: its inputs to the machine, and the machine's actions.
 type told struct {
 	id        ID
 	kind      Kind // never Alone
@@ -72,7 +71,7 @@ type told struct {
 	spoke     bool
 	ended     bool
 
-	host      *told // whose message it is, nil for a prompt of its own
+	host      *told // the prompt to which it is a message, nil for a separate prompt
 	behind    bool  // it is to wait for the end of its host's turn
 	reached   bool  // droid took it
 	lingering bool  // its turn is over, and messages of it are not
@@ -82,7 +81,7 @@ type told struct {
 	said  bool      // something was said since droid works on it
 }
 
-// wanted is what the world knows of one change.
+// wanted is the world's record of one change.
 type wanted struct {
 	handle *Change
 	of     Scope
@@ -385,7 +384,7 @@ func (w *world) join() {
 
 // droidMoves has droid tell what it works on.
 func (w *world) droidMoves() {
-	if w.rng.Intn(4) == 0 { // in a turn of its own, too
+	if w.rng.Intn(4) == 0 { // also in a turn that droid began
 		w.note("spoke")
 		if id, ok := w.m.Running(); ok {
 			w.open[id].spoke = true
@@ -649,7 +648,7 @@ func (w *world) end(a End) {
 	w.ends++
 }
 
-// merged ends a message. What it showed last is what its prompt showed last.
+// merged ends a message. Its last output is also its prompt's.
 func (w *world) merged(a Merged) {
 	t := w.open[a.ID]
 	w.must(t != nil && !t.ended && t.host != nil && !t.host.ended, "message %d ends once, before its prompt", a.ID)

@@ -22,7 +22,7 @@ func working(t *testing.T) *Machine {
 	return m
 }
 
-// steered makes a machine in which droid has prompt 2 beside prompt 1.
+// steered returns a machine whose droid has prompts 1 and 2 at the same time.
 func steered(t *testing.T) *Machine {
 	m := working(t)
 	require.Empty(t, m.SetSteering(true))
@@ -180,7 +180,7 @@ func TestSteering(t *testing.T) {
 	require.Empty(t, m.Accept(6, ToDroid), "there is no droid to take it")
 }
 
-// A droid that died behind its answer to a prompt had that prompt, though nobody was told yet.
+// If a droid died after it answered a prompt, it had that prompt, even if the answer was not processed yet.
 func TestDeadDroidHadTaken(t *testing.T) {
 	for took, want := range map[string]Action{
 		"request 1": End{ID: 1, Err: errSome},
