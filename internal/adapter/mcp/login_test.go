@@ -39,7 +39,7 @@ func shown(t *testing.T, s *Servers) (l *Login, takenBack *dialog) {
 	return do.Show, takenBack
 }
 
-// What the user answers, and how the login ends, are told once each.
+// The user's answer and the outcome of the login are reported once each.
 func TestLogin(t *testing.T) {
 	for _, tc := range []struct {
 		action  string

@@ -44,7 +44,7 @@ func TestUse(t *testing.T) {
 	require.Equal(t, "my-tools", with("my-tools").Resolve("my tools"))
 }
 
-// What droid says of a server is told in the words that fit its reason.
+// droid's report of a server is shown in words that fit its reason.
 func TestTrouble(t *testing.T) {
 	s := with("a")
 	s.ProcessStarted(begin, newest())
@@ -78,7 +78,7 @@ func TestTrouble(t *testing.T) {
 	require.Equal(t, []stream.MCPServer{{Name: "droid's"}}, s.Unexplained(failed), "it was passed with the session: another may have the name")
 }
 
-// A failure is told once for each reason, however often droid repeats it.
+// A failure is shown once for each reason, however often droid repeats it.
 func TestTroubleIsToldOnce(t *testing.T) {
 	s := with("a")
 	failed := stream.MCPServerStatus{Name: "a", Status: "failed", Error: "one"}

@@ -28,7 +28,7 @@ func someModels() []stream.Model {
 	}
 }
 
-// someOptions are those of a session with a model of spec mode of its own.
+// someOptions returns the options of a session with a separate model for spec mode.
 func someOptions() State {
 	o := New("", false, false)
 	o.Offered(someModels())

@@ -56,7 +56,7 @@ func TestHeard(t *testing.T) {
 	}
 }
 
-// runs is a command that runs until it is told to end.
+// runs is a command that runs until End.
 type runs struct{ ended bool }
 
 func (r *runs) Runs() bool                    { return !r.ended }

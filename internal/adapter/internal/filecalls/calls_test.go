@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// overlay writes down what it is told.
+// overlay records its calls.
 type overlay struct{ heard []string }
 
 func (d *overlay) CommandBegan(id string) { d.heard = append(d.heard, "begin "+id) }
@@ -87,7 +87,7 @@ func TestEditWhoseLastHookDoesNotCome(t *testing.T) {
 	require.True(t, c.Has("b"))
 }
 
-// What droid has written goes to the editor, unless hooks of the user's ran beside ours.
+// The editor gets what droid has written, unless hooks of the user ran as well.
 func TestHookAfterAnEdit(t *testing.T) {
 	for _, others := range [][]string{nil, {"prettier"}} {
 		c, _ := editing(t)
@@ -136,7 +136,7 @@ func TestHookThatWaits(t *testing.T) {
 	require.False(t, c.On())
 }
 
-// What a job got for a call that has ended meanwhile is let go.
+// If a call ends while a job runs for it, the job's result is released.
 func TestJobThatEndsLate(t *testing.T) {
 	c, d := editing(t)
 	job := Job{Call: quirks.ToolInput{ID: "a"}}

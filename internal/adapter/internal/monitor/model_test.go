@@ -18,7 +18,7 @@ var (
 	errGone  = errors.New("gone")
 )
 
-// actor is a goroutine that does with a Monitor what it is told, one thing after the other, and its state in the model.
+// actor is a goroutine that runs the steps of do on a Monitor, one after the other, with its state in the model.
 type actor struct {
 	name   string
 	do     chan func()
@@ -450,7 +450,7 @@ func TestCancelWhileTheConditionHolds(t *testing.T) {
 	})
 }
 
-// finish closes the Monitor, and has all actors leave meanwhile.
+// finish closes the Monitor, and lets all actors leave at the same time.
 func (w *world) finish() {
 	late, closed := false, false
 	require.True(w.t, w.m.Post(func() {

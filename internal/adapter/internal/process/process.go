@@ -18,16 +18,16 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// Process is the droid that works for a session, while there is one. But for ForceStop it is
-// touched with the session's lock alone. It is in one of five states:
+// Process is the droid that works for a session, if there is one. The session's lock guards it, except for ForceStop. It is in one of five
+// states:
 //
 //	none      no droid runs                        Client is nil
 //	starting  one is being started                 Starting
-//	runs      it can be asked                      Client
-//	ending    it ends; that is awaited             Client, Ending
-//	died      it has ended, also by a kill         Client is nil, LastCrash says why
+//	runs      it accepts requests                  Client
+//	ending    its end is awaited                   Client, Ending
+//	died      it has ended or was killed           Client is nil, LastCrash has the reason
 //
-// Beside that, a droid that was retired (see Replace) may still be on its way out: Exiting.
+// Independently, a droid that was replaced (see Replace) may still be exiting: Exiting.
 type Process struct {
 	droid   *droid.Client       // nil while none runs
 	norm    *quirks.Normalizer  // of that droid, or of the last one

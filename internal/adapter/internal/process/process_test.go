@@ -137,7 +137,7 @@ func TestProcessHoldsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, _ := twoDroids(t)
 		var p Process
-		p.Adopt(client, nil) // it has told no version, so an idle may be premature
+		p.Adopt(client, nil) // it has not sent its version, so an idle may be premature
 		now := time.Now()
 		p.norm.Begin(now, "r", "go")
 		p.norm.Handle(now, stream.TextDelta{MessageID: "m", Text: "hi"})
@@ -162,7 +162,7 @@ func TestProcessHoldsBack(t *testing.T) {
 	})
 }
 
-// What was open in a process that is gone still ends, and is told by its normalizer.
+// What was open in a process that has exited still ends, reported by its normalizer.
 func TestProcessExited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := twoDroids(t)

@@ -15,7 +15,7 @@ import (
 var (
 	// ErrClosed says that the agent ends.
 	ErrClosed = errors.New("the agent ends")
-	// ErrTaken says that an id is that of an open session.
+	// ErrTaken is the error for the id of an open session.
 	ErrTaken = errors.New("the session is open already")
 )
 

@@ -101,7 +101,7 @@ func TestPolite(t *testing.T) {
 	}
 }
 
-// Who acts is not told among those that wait.
+// The list of waiting requests omits the one that holds the lock.
 func TestOnlyWhoWaitsIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New[*session]()

@@ -12,8 +12,8 @@ import (
 	"droid-acp/internal/render"
 )
 
-// Questions are what the user is asked: one question at a time, in the order in which they were opened.
-// The zero value has none; only who has the session's lock touches it.
+// Questions are the questions to the user, one at a time, in the order in which they were opened. The zero value has none. The session's
+// lock guards it.
 type Questions struct {
 	open []*Question // the first one is in front of the user
 }

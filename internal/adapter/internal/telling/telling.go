@@ -91,7 +91,7 @@ func (w *Updates) SetID(session string) {
 	w.session = session
 }
 
-// Session is that id.
+// Session returns the id by which the editor uses the session.
 func (w *Updates) Session() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
