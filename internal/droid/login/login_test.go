@@ -20,7 +20,7 @@ import (
 	"droid-acp/internal/testing/fakelogin"
 )
 
-// messages are what a Listener got.
+// messages records the calls of a Listener.
 type messages struct {
 	links, told, asked []string
 	result             json.RawMessage

@@ -140,7 +140,7 @@ func TestKeep(t *testing.T) {
 	require.NotContains(t, string(kept), `"from0"`)
 }
 
-// The value of this program's own option is that of the thread's newest session that has one. Its line does not affect where a thread
+// The value of this program's option comes from the thread's newest session that has one. Its line does not affect where a thread
 // continues.
 func TestFollowUpOfAThread(t *testing.T) {
 	steer := func(id, value string) Link { return Link{From: id, To: id, Kind: LinkOptions, FollowUp: value} }
