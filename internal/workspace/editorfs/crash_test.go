@@ -142,9 +142,9 @@ func crashProgram() string {
 	return os.Args[0]
 }
 
-// crash runs a child until it kills itself at a step, or is killed some time after
-// droid has written. meanwhile is called from then on. It reports how far it came. No test that calls it runs beside
-// others (t.Parallel): between its fork and its exec the child holds their locks.
+// crash runs a child until it kills itself at a step, or is killed some time after droid has written, when meanwhile is called. It reports
+// how far it came. No test that calls it may be parallel (t.Parallel): between its fork and its exec the child holds the locks of the
+// others.
 func crash(t *testing.T, base, kind string, step int, kill time.Duration, meanwhile ...func()) (wrote, done bool) {
 	cmd := exec.Command(crashProgram())
 	cmd.Env = append(os.Environ(), crashEnv+"="+strings.Join([]string{base, kind, strconv.Itoa(step)}, ","))

@@ -432,8 +432,8 @@ func TestTwoSessions(t *testing.T) {
 	}
 }
 
-// TestEditBesideAnother: an edit that could not wait any longer is written while another one is on its way to the editor. Both
-// are on the disk where they do not meet; else one of them gives way, and that is told.
+// TestEditBesideAnother checks an edit that could not wait any longer and is written while another one is on its way to the editor. Both
+// are on the disk if they do not overlap; otherwise one of them gives way, and a note says so.
 func TestEditBesideAnother(t *testing.T) {
 	t.Parallel()
 	for name, behind := range map[string]string{"apart": "three\n", "met": "one\n"} {

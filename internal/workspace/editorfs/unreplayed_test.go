@@ -89,8 +89,8 @@ func obstacles() []obstacle {
 	}
 }
 
-// TestKept: what cannot be looked at, or not be written, now, is mended when it can be: nothing is known
-// of it until then. The user is told once.
+// TestKept checks that an edit which cannot be read or written now is replayed once it can be, that nothing is assumed about it until then,
+// and that the user is notified once.
 func TestKept(t *testing.T) {
 	t.Parallel()
 	for _, o := range obstacles() {
