@@ -229,8 +229,8 @@ func TestCancelledByAnotherSpelling(t *testing.T) {
 	})
 }
 
-// TestReadToEnd: a child's mistakes are reported to the caller, its lines have a
-// bound of their own, and what it writes is read also when it reads no more.
+// TestReadToEnd checks that a child's mistakes are reported to the caller, that its lines have a separate limit, and that its output is
+// read even after it stops reading.
 func TestReadToEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var refused []string
