@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// switches is a droid that tells what it was asked to switch.
+// switches is a droid that reports which switches were requested.
 type switches struct {
 	mu     sync.Mutex
 	asked  []string
@@ -123,7 +123,7 @@ func TestMCPLogoutWithoutALogin(t *testing.T) {
 	}
 }
 
-// TestMCPServerOfAnUnclearProject: where nobody can tell what servers the project has, none is switched.
+// TestMCPServerOfAnUnclearProject checks that no server is switched if the project's servers cannot be determined.
 func TestMCPServerOfAnUnclearProject(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"plugin":  {".factory/settings.json": `{"enabledPlugins":{"x":true}}`},

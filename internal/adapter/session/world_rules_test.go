@@ -280,8 +280,8 @@ func (w *world) names(a *request, title string) {
 	}
 }
 
-// trust notes what the user says of the project: a yes when it is sent, a no when it is answered. Of both at a
-// time nobody knows which counts.
+// trust records the user's decision about the project: a yes when it is sent, a no when it is answered. If both are pending, it is unknown
+// which applies.
 func (w *world) trust(word string) {
 	w.distrusts = word == "no"
 	if !w.distrusts {
@@ -292,8 +292,8 @@ func (w *world) trust(word string) {
 	}
 }
 
-// wanted is the freest mode in which a prompt may run that is sent as this request. A change of the mode may have failed, and
-// a window that is muted has not heard of it.
+// wanted returns the most permissive mode in which a prompt that is sent as this request may run. A change of the mode may have failed, and
+// a muted window has not learned of it.
 func (t *threadOf) wanted(muted bool, before int) stream.Mode {
 	mode := t.bound
 	for _, m := range t.modes {
@@ -375,7 +375,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// atRest looks for questions that nobody waits for.
+// atRest checks for questions that nobody waits for.
 func (w *world) atRest() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -433,7 +433,7 @@ func (w *world) forgets() {
 	}
 }
 
-// waits tells who waits for what in the sessions of a window.
+// waits lists what is waited for, and by whom, in the sessions of a window.
 func (win *window) waits() (lines []string) {
 	for _, s := range win.agent.Sessions.List() {
 		if failed := s.Enter(nil); failed == nil {
@@ -445,7 +445,7 @@ func (win *window) waits() (lines []string) {
 	return lines
 }
 
-// finish ends a world: the users answer what they are asked, then cancel, then close their windows.
+// finish ends a world: the users answer their questions, then cancel, then close their windows.
 func (w *world) finish() {
 	w.sleep(30 * time.Second) // faults are over
 	open := func() (open []*request) {

@@ -52,8 +52,8 @@ func TestOffered(t *testing.T) {
 	require.EqualValues(t, "Last", l.Offered()[1].Description, "that is what droid runs")
 }
 
-// What droid does not tell again stays, what it lists no more is gone, and a look that began
-// earlier changes nothing.
+// TestTake checks that names stay if droid does not answer, that names which it no longer lists are removed, and that an outdated result
+// changes nothing.
 func TestTake(t *testing.T) {
 	var l List
 	early, listed := l.Look(), func(names ...string) Found {
