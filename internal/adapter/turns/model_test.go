@@ -90,8 +90,7 @@ type wanted struct {
 	over   bool
 }
 
-// world is the reference: an editor and a droid that do what comes to their mind, and
-// the rules that hold whatever they do.
+// world is the reference: an editor and a droid that act at random, and the rules that hold whatever they do.
 type world struct {
 	m    machine
 	rng  *rand.Rand
@@ -128,8 +127,7 @@ func (w *world) must(ok bool, rule string, args ...any) {
 	}
 }
 
-// play lets n things happen, and then has everything end. It returns the first rule
-// that was broken, "" for none.
+// play takes n steps, and then ends everything. It returns the first rule that was broken, "" for none.
 func (w *world) play(n int) (rule string) {
 	defer func() {
 		switch p := recover().(type) {
@@ -259,7 +257,7 @@ func (w *world) accept() {
 	w.carryOut(w.m.Accept(t.id, kind))
 }
 
-// refuse has something go wrong with a prompt.
+// refuse makes a prompt fail.
 func (w *world) refuse() {
 	switch w.rng.Intn(5) {
 	case 0, 1:
@@ -302,7 +300,7 @@ func (w *world) refuse() {
 	}
 }
 
-// droidEnds has droid end a prompt that it has, or throw it away.
+// droidEnds makes droid end a prompt that it has, or drop it.
 func (w *world) droidEnds() {
 	t := w.pick(has)
 	if t == nil {
@@ -382,7 +380,7 @@ func (w *world) join() {
 	w.carryOut(actions)
 }
 
-// droidMoves has droid tell what it works on.
+// droidMoves makes droid report its work.
 func (w *world) droidMoves() {
 	if w.rng.Intn(4) == 0 { // also in a turn that droid began
 		w.note("spoke")
@@ -439,7 +437,7 @@ func (w *world) cancel() {
 	w.must(!w.m.Queued(), "after a cancel nothing waits")
 }
 
-// takenBack has droid answer that it has given a prompt back.
+// takenBack makes droid answer that it has returned a prompt.
 func (w *world) takenBack() {
 	t := w.pick(func(t *told) bool { return t.asked })
 	if t == nil {
@@ -539,8 +537,7 @@ func (w *world) pass(d time.Duration) {
 	w.must(false, "the machine wants to be ticked without end")
 }
 
-// carryOut does what the machine wants, as far as it is done at once, and checks that
-// it may want that.
+// carryOut carries out those actions of the machine that take no time, and checks that they are allowed.
 func (w *world) carryOut(actions []Action) {
 	for _, a := range actions {
 		w.note("  %T%v", a, a)
@@ -745,7 +742,7 @@ func (w *world) waitingSince(c *wanted) *told {
 	return w.pick(func(t *told) bool { return t.place > c.place && !t.started && !t.lingering })
 }
 
-// stopSince notes that the prompts stop that wait behind a change.
+// stopSince records that the prompts that wait after a change stop.
 func (w *world) stopSince(c *wanted) {
 	for _, t := range w.open {
 		if t.place > c.place && !t.started {
