@@ -16,7 +16,7 @@ func status(name, status string) stream.MCPServerStatus {
 	return stream.MCPServerStatus{Name: name, Status: status}
 }
 
-// newest is a process that can do all that is known.
+// newest returns the abilities of a process that supports everything.
 func newest() Abilities { return Abilities{true, stream.Version{Major: 1, Minor: 220}} }
 
 // old is the version of a droid that starts the servers of a settings file alone.
@@ -89,8 +89,7 @@ func TestTroubleIsToldOnce(t *testing.T) {
 	require.Equal(t, []string{"The MCP server a failed: two."}, said(failed))
 }
 
-// What becomes of the servers depends on the version of droid, and on how it got
-// them.
+// The outcome for the servers depends on the version of droid, and on how it got them.
 func TestOpened(t *testing.T) {
 	missing := Problems{"b": "no such program."}
 	const ignored = "This version of droid ignores MCP servers that an editor passes: a, b. Update droid, or add them with `droid mcp add`."

@@ -22,7 +22,7 @@ func told(list ...stream.MCPServerStatus) stream.MCPStatusChanged {
 	return stream.MCPStatusChanged{Servers: list, Opened: true}
 }
 
-// A prompt waits until each server has connected or failed, and goes on once.
+// A prompt waits until each server has connected or failed, and continues once.
 func TestHoldUntilServersHaveStarted(t *testing.T) {
 	s := started(newest(), "a", "b")
 	require.Empty(t, s.Status(told(status("a", "connecting"), status("b", "connecting"), status("other", "connected")), nil))
@@ -79,8 +79,7 @@ func TestLateServers(t *testing.T) {
 	require.False(t, s.Starting())
 }
 
-// Servers that droid does not name are ignored by it. Where it has named none at
-// all since it opened the session, nothing is known.
+// droid ignores servers that it does not name. If it has named none since it opened the session, their state is unknown.
 func TestServersThatDroidDoesNotName(t *testing.T) {
 	named := []stream.MCPServerStatus{status("a", "connecting"), status("other", "connected")}
 	old := Abilities{true, old()}

@@ -62,7 +62,7 @@ type runs struct{ ended bool }
 func (r *runs) Runs() bool                    { return !r.ended }
 func (r *runs) End(time.Duration) (gone bool) { r.ended = true; return true }
 
-// What is written between two looks comes in whole characters, and of much the end.
+// Output between two checks is returned in whole characters, and only the end of long output.
 func TestLook(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
 	out, err := os.Create(path)

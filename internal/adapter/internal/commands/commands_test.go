@@ -29,7 +29,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// names are the names of what is offered.
+// names returns the names of the offered commands.
 func (l *List) names() (names []string) {
 	for _, c := range l.Offered() {
 		names = append(names, string(c.Name))
@@ -78,7 +78,7 @@ func TestTake(t *testing.T) {
 	require.True(t, l.Removed("b"))
 }
 
-// A menu shows one sentence: what is behind it tells the model when to use a skill.
+// A menu shows one sentence; the rest of a description tells the model when to use a skill.
 func TestDescriptionsAreOneSentence(t *testing.T) {
 	for description, want := range map[string]string{
 		"Reviews code. Use when a review is asked for.": "Reviews code.",

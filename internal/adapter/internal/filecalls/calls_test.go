@@ -18,7 +18,7 @@ func (d *overlay) CommandEnded(id string) { d.heard = append(d.heard, "end "+id)
 func (d *overlay) Drop(id string)         { d.heard = append(d.heard, "drop "+id) }
 func (d *overlay) Close()                 { d.heard = append(d.heard, "close") }
 
-// take hands out what was heard since the last call.
+// take returns the calls since the previous take.
 func (d *overlay) take() []string {
 	heard := d.heard
 	d.heard = nil
@@ -54,7 +54,7 @@ func editing(t *testing.T) (*Calls, *overlay) {
 	return c, d
 }
 
-// after has droid run hooks after an edit.
+// after makes droid run hooks after an edit.
 func after(c *Calls, id string, commands ...string) {
 	ev := stream.HookStarted{HookID: id, EventName: AfterTool, Tool: "Edit"}
 	for _, command := range append(commands, "x "+stream.OwnHook+" @y") {
@@ -152,8 +152,8 @@ func TestJobThatEndsLate(t *testing.T) {
 	require.Empty(t, d.take())
 }
 
-// Before the user is asked, and before droid hears that they allow it, an edit is prepared: by
-// the one or the other, as its hook has come or not.
+// An edit is prepared before the user is asked, and before droid learns that they allow it, by whichever comes first: its hook or the
+// question.
 func TestEditThatIsAsked(t *testing.T) {
 	c, _ := editing(t)
 	tools := []stream.PermissionToolUse{{}, {}, {}}
@@ -180,7 +180,7 @@ func TestEditThatIsAsked(t *testing.T) {
 	require.Empty(t, c.BeforeAnswer(tools))
 }
 
-// Events wait behind one that waits for files, and go on once.
+// Events wait after one that waits for files, and continue once.
 func TestHeldEvents(t *testing.T) {
 	var c Calls
 	first, second := quirks.Notice{Text: "1"}, quirks.Notice{Text: "2"}

@@ -32,7 +32,7 @@ func (l *listener) Full() <-chan struct{} { return make(chan struct{}) }
 
 func (l *listener) Ask(string, any, func(json.RawMessage, error)) *wire.Pending { return nil }
 
-// take hands out what was heard since the last call.
+// take returns the messages since the previous take.
 func (l *listener) take() []string {
 	heard := l.heard
 	l.heard = nil
@@ -81,7 +81,7 @@ func TestStateIsToldWhenItDiffers(t *testing.T) {
 	require.Equal(t, toldMode("spec"), l.take())
 }
 
-// TestWhatHappensIsToldEachTime: calls and texts are no state.
+// TestWhatHappensIsToldEachTime checks that calls and texts are sent each time, since they are not state.
 func TestWhatHappensIsToldEachTime(t *testing.T) {
 	l := new(listener)
 	w := openWay(l)
