@@ -36,7 +36,7 @@ func extension[P, R any](a *Agent, f func(s *session.Session, ctx context.Contex
 		if err := acperr.Decode(c.Params, &params); err != nil {
 			return nil, err
 		}
-		s, place, err := a.reach(c)
+		s, place, err := a.lookup(c)
 		if err != nil {
 			return nil, err
 		}

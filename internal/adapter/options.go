@@ -25,7 +25,7 @@ func (a *Agent) sessionOptions(c *wire.Call) (any, *jsonrpc.Error) {
 	if err := checkSessionID(p.SessionID); err != nil {
 		return nil, err
 	}
-	place := a.arrive(c, p.SessionID, registry.Asks)
+	place := a.enqueue(c, p.SessionID, registry.Uses)
 	defer place.Release()
 	s, ids, err := a.openOf(c.Context, place)
 	switch {

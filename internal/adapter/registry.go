@@ -32,8 +32,8 @@ func checkSessionID(id string) *jsonrpc.Error {
 	return nil
 }
 
-// idOf is the id of the session that the params of a call name.
-func idOf(c *wire.Call) (string, *jsonrpc.Error) {
+// sessionID is the id of the session that the params of a call name.
+func sessionID(c *wire.Call) (string, *jsonrpc.Error) {
 	var params struct {
 		SessionID string `json:"sessionId"`
 	}
@@ -43,30 +43,30 @@ func idOf(c *wire.Call) (string, *jsonrpc.Error) {
 	return params.SessionID, checkSessionID(params.SessionID)
 }
 
-// arrive gives a call its place behind all that came before, and lets the next line come.
-func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *session.Ticket {
+// enqueue gives a call its place behind all that came before, and lets the next line come.
+func (a *Agent) enqueue(c *wire.Call, id string, kind registry.Kind) *session.Ticket {
 	defer c.Async()
-	return a.Sessions.Arrive(id, c.Method, kind)
+	return a.Sessions.Enqueue(id, c.Method, kind)
 }
 
-// turnOf waits for the turn of a place, which Unlock ends.
-func turnOf(ctx context.Context, p *session.Ticket) *jsonrpc.Error {
-	return session.PlaceError(p.Lock(ctx))
+// lock waits for the turn of a place, which Unlock ends.
+func lock(ctx context.Context, p *session.Ticket) *jsonrpc.Error {
+	return session.TicketError(p.Lock(ctx))
 }
 
-// reach finds the session that a call names when its turn has come. The caller leaves the
+// lookup finds the session that a call names when its turn has come. The caller leaves the
 // place when the call has taken effect.
-func (a *Agent) reach(c *wire.Call) (*session.Session, *session.Ticket, *jsonrpc.Error) {
-	id, err := idOf(c)
+func (a *Agent) lookup(c *wire.Call) (*session.Session, *session.Ticket, *jsonrpc.Error) {
+	id, err := sessionID(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	kind := registry.Asks
+	kind := registry.Uses
 	if c.Method == acp.AgentMethodSessionPrompt {
 		kind = registry.Prompts
 	}
-	p := a.arrive(c, id, kind)
-	if err := turnOf(c.Context, p); err != nil {
+	p := a.enqueue(c, id, kind)
+	if err := lock(c.Context, p); err != nil {
 		p.Release()
 		return nil, nil, err
 	}
@@ -82,7 +82,7 @@ func (a *Agent) reach(c *wire.Call) (*session.Session, *session.Ticket, *jsonrpc
 // threadAt finds the ids of the thread that a request is about, the oldest first, when its
 // turn has come.
 func (a *Agent) threadAt(ctx context.Context, p *session.Ticket) ([]string, *jsonrpc.Error) {
-	if err := turnOf(ctx, p); err != nil {
+	if err := lock(ctx, p); err != nil {
 		return nil, err
 	}
 	p.Unlock()
@@ -100,14 +100,14 @@ func (a *Agent) openOf(ctx context.Context, p *session.Ticket) (s *session.Sessi
 	if ids, err = a.threadAt(ctx, p); err != nil {
 		return nil, nil, err
 	}
-	if err = turnOf(ctx, p); err != nil {
+	if err = lock(ctx, p); err != nil {
 		return nil, nil, err
 	}
 	defer p.Unlock()
 	if open := p.All(); len(open) > 0 {
 		return open[0], ids, nil
 	}
-	p.Keep()
+	p.UseFiles()
 	return nil, ids, nil
 }
 
@@ -121,7 +121,7 @@ func (a *Agent) takeThread(ctx context.Context, at *session.Ticket, w instructio
 	newest := ids[len(ids)-1]
 	search := append([]string{w.SessionID}, ids...) // the id that was asked for counts most, then the newest
 	slices.Reverse(search[1:])
-	if err = turnOf(ctx, at); err != nil {
+	if err = lock(ctx, at); err != nil {
 		return nil, false, nil, err
 	}
 	s, known = a.findOrBegin(at, search, newest, w)
@@ -132,7 +132,7 @@ func (a *Agent) takeThread(ctx context.Context, at *session.Ticket, w instructio
 func (a *Agent) findOrBegin(at *session.Ticket, ids []string, newest string, w instructions.Wanted) (s *session.Session, known bool) {
 	defer at.Unlock()
 	if s, known = at.Find(ids); known {
-		at.Claim(s, ids) // another session may have one, which then stays apart
+		at.AddIDs(s, ids) // another session may have one, which then stays apart
 		return s, true
 	}
 	s = session.New(&a.Deps, w.SessionID, newest, w.CWD, w.Servers)

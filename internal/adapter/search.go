@@ -67,7 +67,7 @@ func (a *Agent) search(c *wire.Call) (any, *jsonrpc.Error) {
 func (a *Agent) searchedDirectory(c *wire.Call, p searchParams) (cwd string, err *jsonrpc.Error) {
 	switch {
 	case p.SessionID != "":
-		s, place, err := a.reach(c)
+		s, place, err := a.lookup(c)
 		if err != nil {
 			return "", err
 		}

@@ -25,7 +25,7 @@ func (a *Agent) archiveSession(c *wire.Call) (any, *jsonrpc.Error) {
 		return nil, err
 	}
 	defer place.Release()
-	if err := turnOf(context.WithoutCancel(c.Context), place); err != nil {
+	if err := lock(context.WithoutCancel(c.Context), place); err != nil {
 		return nil, err
 	}
 	open := place.All()
@@ -52,11 +52,11 @@ func (a *Agent) unarchiveSession(c *wire.Call) (any, *jsonrpc.Error) {
 
 // setArchived notes in the store whether the thread that a call names is archived. The caller releases the place, unless it gets an error.
 func (a *Agent) setArchived(c *wire.Call, archived bool) (at *session.Ticket, err *jsonrpc.Error) {
-	id, err := idOf(c)
+	id, err := sessionID(c)
 	if err != nil {
 		return nil, err
 	}
-	place := a.arrive(c, id, registry.Asks) // it does not touch the session's files, so no closing session is hastened
+	place := a.enqueue(c, id, registry.Uses) // it does not touch the session's files, so no closing session is hastened
 	defer func() {
 		if err != nil {
 			place.Release()
@@ -66,7 +66,7 @@ func (a *Agent) setArchived(c *wire.Call, archived bool) (at *session.Ticket, er
 	if err != nil {
 		return nil, err
 	}
-	if err := turnOf(c.Context, place); err != nil {
+	if err := lock(c.Context, place); err != nil {
 		return nil, err
 	}
 	open := place.All()

@@ -28,7 +28,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *jsonrpc.Error) {
 		return nil, acperr.InvalidParams("%v", wrong)
 	}
 	c.Params, _ = json.Marshal(map[string]string{"sessionId": params.SessionID}) // all that reach reads: the turn outlives its images; a text always encodes
-	s, place, err := a.reach(c)
+	s, place, err := a.lookup(c)
 	if err != nil && err.Code == acperr.CodeCancelled {
 		return protocol.PromptResult{StopReason: acp.StopReasonCancelled}, nil
 	}
@@ -41,7 +41,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *jsonrpc.Error) {
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
 func (a *Agent) cancelTurn(c *wire.Call) (any, *jsonrpc.Error) {
-	id, err := idOf(c)
+	id, err := sessionID(c)
 	if err != nil {
 		return nil, err
 	}

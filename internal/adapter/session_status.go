@@ -18,13 +18,13 @@ const methodStatus = "session/status"
 
 // sessionStatus handles session/status. It starts no droid, and does not hasten the end of a session that is closing.
 func (a *Agent) sessionStatus(c *wire.Call) (any, *jsonrpc.Error) {
-	id, err := idOf(c)
+	id, err := sessionID(c)
 	if err != nil {
 		return nil, err
 	}
-	place := a.arrive(c, id, registry.Asks)
+	place := a.enqueue(c, id, registry.Uses)
 	defer place.Release()
-	if err := turnOf(c.Context, place); err != nil {
+	if err := lock(c.Context, place); err != nil {
 		return nil, err
 	}
 	_, open := place.Open()

@@ -39,7 +39,7 @@ func (a *Agent) setTitle(c *wire.Call) (any, *jsonrpc.Error) {
 	if title == "" {
 		return nil, acperr.InvalidParams("the title has nothing that can be shown; give it at least one letter")
 	}
-	place := a.arrive(c, params.SessionID, registry.Opens)
+	place := a.enqueue(c, params.SessionID, registry.Opens)
 	s, ids, err := a.openOf(c.Context, place)
 	switch {
 	case err != nil:
@@ -74,8 +74,8 @@ func (a *Agent) setStoredTitle(ctx context.Context, at *session.Ticket, id, titl
 		client.Kill()
 	}
 	held = false
-	a.Sessions.Beside(func() {
-		process.Close(at.Polite(), client)
+	a.Sessions.Go(func() {
+		process.Close(at.Graceful(), client)
 		release()
 		at.Release()
 	})

@@ -24,7 +24,7 @@ func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *session.Ti
 	if err != nil {
 		return p, nil, err
 	}
-	return p, a.arrive(c, p.SessionID, registry.Opens), nil
+	return p, a.enqueue(c, p.SessionID, registry.Opens), nil
 }
 
 // readSession reads the params of a method that opens a session, by what is on the disk.
@@ -62,7 +62,7 @@ func (a *Agent) newSession(c *wire.Call) (any, *jsonrpc.Error) {
 // politely in the background. If the session is opened again before that, the
 // process is killed.
 func (a *Agent) closeSession(c *wire.Call) (any, *jsonrpc.Error) {
-	s, place, err := a.reach(c)
+	s, place, err := a.lookup(c)
 	if err != nil {
 		return nil, err
 	}

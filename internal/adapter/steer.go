@@ -40,7 +40,7 @@ func (a *Agent) steer(c *wire.Call) (any, *jsonrpc.Error) {
 	if b := params.Meta.Steering.IdleBehavior; b != nil && *b != session.PromptRequired {
 		return nil, acperr.InvalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, session.PromptRequired)
 	}
-	s, place, err := a.reach(c)
+	s, place, err := a.lookup(c)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func (a *Agent) stopTask(c *wire.Call) (any, *jsonrpc.Error) {
 	if err := acperr.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
-	s, place, err := a.reach(c)
+	s, place, err := a.lookup(c)
 	if err != nil {
 		return nil, err
 	}

@@ -69,8 +69,8 @@ func (s *Session) EndError() *jsonrpc.Error { return cmp.Or(s.unfit.Load(), acpe
 // Ticket is a request's place among all that name a session.
 type Ticket = registry.Ticket[*Session]
 
-// PlaceError answers a request that the registry does not let act.
-func PlaceError(err error) *jsonrpc.Error {
+// TicketError answers a request that the registry does not let act.
+func TicketError(err error) *jsonrpc.Error {
 	switch {
 	case errors.Is(err, registry.ErrCancelled):
 		return acperr.Cancelled()

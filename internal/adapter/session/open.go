@@ -67,13 +67,13 @@ func (s *Session) begin(c *wire.Call, result protocol.SessionResult, notices []s
 	result.SessionID = s.out.Session()
 	if err := s.deps.Sessions.Begin(s, s.out.Session()); err != nil {
 		s.Stop()
-		s.Hurry()
+		s.ForceStop()
 		s.mu.Unlock()
 		s.Run() // which ends what the session has begun
 		if errors.Is(err, registry.ErrTaken) {
 			return nil, acperr.Internal("session_taken", "droid calls the new session "+s.out.Session()+", which is open already; try again")
 		}
-		return nil, PlaceError(err)
+		return nil, TicketError(err)
 	}
 	defer s.mu.Unlock()
 	failure = acperr.Lost() // where it panics

@@ -33,7 +33,7 @@ func (s *Session) switchSession(ctx context.Context, next store.Successor, fresh
 		s.tellLateSession(id)
 		return context.Cause(ctx)
 	}
-	if !s.deps.Sessions.Claim(s, id) {
+	if !s.deps.Sessions.AddID(s, id) {
 		s.stays(old)
 		s.update(s.show.EndCompaction(render.CompactionFailed)...)
 		return message("droid made the session " + id + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
@@ -136,7 +136,7 @@ func (s *Session) noteMove(ctx context.Context, from, to string) {
 // must load that one (quirk 22). If it is open here already, two processes would work
 // on it, so this process is killed.
 func (s *Session) followTo(id string) {
-	if s.deps.Sessions.Claim(s, id) {
+	if s.deps.Sessions.AddID(s, id) {
 		if old := s.droidID; old != id {
 			s.mu.Go(func() { s.noteMove(s.Context, old, id) })
 		}

@@ -68,7 +68,7 @@ func (s *Session) satisfied(n need) bool {
 
 // waits lists who waits in the session, for what and since when, and which prompts.
 func (s *Session) waits(now time.Time) []string {
-	lines := append([]string{}, s.deps.Sessions.Tell(s.out.Session(), now)...)
+	lines := append([]string{}, s.deps.Sessions.Waits(s.out.Session(), now)...)
 	for _, l := range []*turns.Lock{&s.prompts.RPC, &s.titles, &s.explains} {
 		if t := l.Holder(); t != nil {
 			lines = append(lines, fmt.Sprintf("%s is under way, asked for %v ago", t.Who, now.Sub(t.Since).Round(time.Second)))

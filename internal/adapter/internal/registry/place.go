@@ -15,9 +15,9 @@ var ErrCancelled = errors.New("the request was cancelled")
 type Kind int
 
 const (
-	// Asks is something of an open session.
-	Asks Kind = iota
-	// Prompts is Asks, and is given up when the session's prompts are cancelled.
+	// Uses is something of an open session.
+	Uses Kind = iota
+	// Prompts is Uses, and is given up when the session's prompts are cancelled.
 	Prompts
 	// Opens is one that may open the session, or touch its files, so it waits for those who
 	// use these. It does not know all ids of the session at first, see SetIDs.
@@ -30,23 +30,23 @@ type Ticket[S Session] struct {
 	of        *Registry[S]
 	ids       []string // known ids of its session
 	kind      Kind
-	looks     bool // it opens, and does not know all its ids yet
-	keeps     bool // it has acted and still uses the session's files
+	needsIDs  bool // it opens, and does not know all its ids yet
+	usesFiles bool // it has acted and still uses the session's files
 	cancelled bool
-	leaver    S               // the session that was forgotten and which has not ended yet; none for a request
-	polite    context.Context // of one that keeps files, see Polite
-	hurry     context.CancelFunc
+	closing   S               // the session that was forgotten and which has not ended yet; none for a request
+	graceful  context.Context // of one that keeps files, see Graceful
+	forceStop context.CancelFunc
 	name      string
 	since     time.Time
 }
 
-// Arrive gives a request that names a session its place behind all that came before. name is
-// the request's, for Tell. It leaves its place in the end.
-func (r *Registry[S]) Arrive(id, name string, kind Kind) *Ticket[S] {
-	p := &Ticket[S]{of: r, ids: []string{id}, kind: kind, looks: kind == Opens, name: name, since: time.Now()}
+// Enqueue gives a request that names a session its place behind all that came before. name is
+// the request's, for Waits. It leaves its place in the end.
+func (r *Registry[S]) Enqueue(id, name string, kind Kind) *Ticket[S] {
+	p := &Ticket[S]{of: r, ids: []string{id}, kind: kind, needsIDs: kind == Opens, name: name, since: time.Now()}
 	r.mu.Lock()
 	defer r.unlock()
-	r.line = append(r.line, p)
+	r.queue = append(r.queue, p)
 	return p
 }
 
@@ -80,7 +80,7 @@ func (p *Ticket[S]) try() (moved <-chan struct{}, err error) {
 	case r.closing:
 		err = ErrClosed
 	case r.isHeld(p):
-		moved = r.moved
+		moved = r.changed
 	default:
 		return nil, nil
 	}
@@ -96,24 +96,24 @@ func (r *Registry[S]) isHeld(p *Ticket[S]) (held bool) {
 	for _, before := range r.holders(p) {
 		held = true
 		switch {
-		case before.leaves():
-			before.leaver.Hurry()
-		case before.hurry != nil:
-			before.hurry()
+		case before.isClosing():
+			before.closing.ForceStop()
+		case before.forceStop != nil:
+			before.forceStop()
 		}
 	}
 	return held
 }
 
-// leaves reports whether a place is a session's that leaves.
-func (p *Ticket[S]) leaves() bool {
+// isClosing reports whether a place is a session's that leaves.
+func (p *Ticket[S]) isClosing() bool {
 	var none S
-	return p.leaver != none
+	return p.closing != none
 }
 
 // holders are the earlier places that keep p waiting.
 func (r *Registry[S]) holders(p *Ticket[S]) (holders []*Ticket[S]) {
-	for _, before := range r.line {
+	for _, before := range r.queue {
 		if before == p {
 			break
 		}
@@ -129,9 +129,9 @@ func (r *Registry[S]) holders(p *Ticket[S]) (holders []*Ticket[S]) {
 func (r *Registry[S]) holds(before, p *Ticket[S]) bool {
 	_, known := r.byID[p.ids[0]]
 	switch {
-	case p.kind != Opens && before.keeps:
+	case p.kind != Opens && before.usesFiles:
 		return false
-	case p.kind != Opens && before.looks && !known:
+	case p.kind != Opens && before.needsIDs && !known:
 		return true
 	}
 	return slices.ContainsFunc(p.ids, func(id string) bool { return r.isAbout(before, id) })
@@ -147,7 +147,7 @@ func (r *Registry[S]) isAbout(p *Ticket[S], id string) bool {
 func (p *Ticket[S]) SetIDs(ids []string) {
 	p.of.mu.Lock()
 	defer p.of.unlock()
-	p.looks = false
+	p.needsIDs = false
 	p.add(ids)
 }
 
@@ -190,35 +190,35 @@ func (p *Ticket[S]) Find(ids []string) (s S, known bool) {
 	return s, known
 }
 
-// Claim makes these ids more ids of an open session, but for those that another one has. It is called in Lock.
-func (p *Ticket[S]) Claim(s S, ids []string) {
+// AddIDs makes these ids more ids of an open session, but for those that another one has. It is called in Lock.
+func (p *Ticket[S]) AddIDs(s S, ids []string) {
 	for _, id := range ids {
-		p.of.claim(s, id)
+		p.of.addID(s, id)
 	}
 }
 
 // Begin registers a session under these ids, which are not in use, and runs its loop. It is called in Lock.
 func (p *Ticket[S]) Begin(s S, ids []string) { p.of.begin(s, ids) }
 
-// Keep notes that the request has acted and uses the files of its sessions until it leaves;
+// UseFiles notes that the request has acted and uses the files of its sessions until it leaves;
 // open ones among them are forgotten. It is called in Lock.
-func (p *Ticket[S]) Keep(open ...S) (ids []string) {
+func (p *Ticket[S]) UseFiles(open ...S) (ids []string) {
 	for _, s := range open {
 		p.of.forget(s)
 	}
-	p.keeps = true
-	p.polite, p.hurry = context.WithCancel(context.Background())
+	p.usesFiles = true
+	p.graceful, p.forceStop = context.WithCancel(context.Background())
 	return p.ids
 }
 
-// Polite ends when somebody wants the files that the request keeps, when it has left, and with the agent: until then it may take its time.
-func (p *Ticket[S]) Polite() context.Context { return p.polite }
+// Graceful ends when somebody wants the files that the request keeps, when it has left, and with the agent: until then it may take its time.
+func (p *Ticket[S]) Graceful() context.Context { return p.graceful }
 
-// Alone waits until no other request uses the files that the request keeps.
-func (p *Ticket[S]) Alone() {
+// WaitForFiles waits until no other request uses the files that the request keeps.
+func (p *Ticket[S]) WaitForFiles() {
 	for {
 		p.of.mu.Lock()
-		held, moved := p.of.isHeld(p), p.of.moved
+		held, moved := p.of.isHeld(p), p.of.changed
 		p.of.mu.Unlock()
 		if !held {
 			return
@@ -231,8 +231,8 @@ func (p *Ticket[S]) Alone() {
 func (p *Ticket[S]) Release() {
 	p.of.mu.Lock()
 	defer p.of.unlock()
-	if p.of.line = slices.DeleteFunc(p.of.line, func(other *Ticket[S]) bool { return other == p }); p.hurry != nil {
-		p.hurry()
+	if p.of.queue = slices.DeleteFunc(p.of.queue, func(other *Ticket[S]) bool { return other == p }); p.forceStop != nil {
+		p.forceStop()
 	}
 }
 
@@ -243,9 +243,9 @@ func (p *Ticket[S]) WasCancelled() bool {
 	return p.cancelled
 }
 
-func (p *Ticket[S]) tell(now time.Time) string {
+func (p *Ticket[S]) describe(now time.Time) string {
 	missing := "what was asked before it"
-	if p.looks {
+	if p.needsIDs {
 		missing = "the disk"
 	}
 	return fmt.Sprintf("%s waits for %s since %v", p.name, missing, now.Sub(p.since).Round(time.Second))

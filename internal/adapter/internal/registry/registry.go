@@ -24,8 +24,8 @@ type Session interface {
 	comparable
 	// Run is the session's loop. It returns when nothing of the session is left.
 	Run()
-	// Hurry has a session that ends do so soon, as somebody waits for it. It does not block.
-	Hurry()
+	// ForceStop has a session that ends do so soon, as somebody waits for it. It does not block.
+	ForceStop()
 }
 
 // Registry has sessions of type S. Make it with New. Its methods may be called from any
@@ -34,20 +34,20 @@ type Registry[S Session] struct {
 	mu      sync.Mutex
 	closing bool           // no session is opened any more
 	byID    map[string]S   // by each of their ids
-	line    []*Ticket[S]   // requests that are to act, and who uses the files of sessions; oldest first
-	moved   chan struct{}  // closed with each change of these, and then another one
+	queue   []*Ticket[S]   // requests that are to act, and who uses the files of sessions; oldest first
+	changed chan struct{}  // closed with each change of these, and then another one
 	running sync.WaitGroup // the sessions' loops
 }
 
 // New makes a Registry without sessions.
 func New[S Session]() *Registry[S] {
-	return &Registry[S]{byID: make(map[string]S), moved: make(chan struct{})}
+	return &Registry[S]{byID: make(map[string]S), changed: make(chan struct{})}
 }
 
 // unlock ends a change of the registry, and has those who wait look again.
 func (r *Registry[S]) unlock() {
-	close(r.moved)
-	r.moved = make(chan struct{})
+	close(r.changed)
+	r.changed = make(chan struct{})
 	r.mu.Unlock()
 }
 
@@ -94,27 +94,27 @@ func (r *Registry[S]) begin(s S, ids []string) {
 		r.mu.Lock()
 		defer r.unlock()
 		r.forget(s)
-		r.line = slices.DeleteFunc(r.line, func(p *Ticket[S]) bool { return p.leaver == s })
+		r.queue = slices.DeleteFunc(r.queue, func(p *Ticket[S]) bool { return p.closing == s })
 	})
 }
 
-// Claim makes id one more id of a session. It reports false when that would open
+// AddID makes id one more id of a session. It reports false when that would open
 // a session of droid's twice.
-func (r *Registry[S]) Claim(s S, id string) bool {
+func (r *Registry[S]) AddID(s S, id string) bool {
 	r.mu.Lock()
 	defer r.unlock()
-	return r.claim(s, id)
+	return r.addID(s, id)
 }
 
-func (r *Registry[S]) claim(s S, id string) bool {
-	uses := func(p *Ticket[S]) bool { return p.keeps && slices.Contains(p.ids, id) }
-	leaving := slices.IndexFunc(r.line, func(p *Ticket[S]) bool { return p.leaver == s })
+func (r *Registry[S]) addID(s S, id string) bool {
+	uses := func(p *Ticket[S]) bool { return p.usesFiles && slices.Contains(p.ids, id) }
+	leaving := slices.IndexFunc(r.queue, func(p *Ticket[S]) bool { return p.closing == s })
 	other, taken := r.byID[id]
 	switch {
-	case other != s && (taken || slices.ContainsFunc(r.line, uses)):
+	case other != s && (taken || slices.ContainsFunc(r.queue, uses)):
 		return false
 	case leaving >= 0: // it is being closed
-		r.line[leaving].ids = append(r.line[leaving].ids, id)
+		r.queue[leaving].ids = append(r.queue[leaving].ids, id)
 	default:
 		r.byID[id] = s
 	}
@@ -143,7 +143,7 @@ func (r *Registry[S]) forget(s S) {
 	if len(ids) == 0 {
 		return
 	}
-	r.line = slices.Insert(r.line, 0, &Ticket[S]{of: r, ids: ids, keeps: true, leaver: s})
+	r.queue = slices.Insert(r.queue, 0, &Ticket[S]{of: r, ids: ids, usesFiles: true, closing: s})
 	for _, id := range ids {
 		delete(r.byID, id)
 	}
@@ -164,7 +164,7 @@ func (r *Registry[S]) idsOf(s S) (ids []string) {
 func (r *Registry[S]) Cancel(id string) (s S, known bool) {
 	r.mu.Lock()
 	defer r.unlock()
-	for _, p := range r.line {
+	for _, p := range r.queue {
 		p.cancelled = p.cancelled || r.isAbout(p, id)
 	}
 	s, known = r.byID[id]
@@ -176,15 +176,15 @@ func (r *Registry[S]) Close() {
 	r.mu.Lock()
 	defer r.unlock()
 	r.closing = true
-	for _, p := range r.line {
-		if p.hurry != nil {
-			p.hurry()
+	for _, p := range r.queue {
+		if p.forceStop != nil {
+			p.forceStop()
 		}
 	}
 }
 
-// Beside runs f in a goroutine. Waiting for the sessions includes it.
-func (r *Registry[S]) Beside(f func()) {
+// Go runs f in a goroutine. Waiting for the sessions includes it.
+func (r *Registry[S]) Go(f func()) {
 	r.mu.Lock()
 	closing := r.closing
 	if !closing {
@@ -199,13 +199,13 @@ func (r *Registry[S]) Beside(f func()) {
 // Wait returns when all sessions have ended.
 func (r *Registry[S]) Wait() { r.running.Wait() }
 
-// Tell says which requests wait to act at the session that has an id, for what and since when.
-func (r *Registry[S]) Tell(id string, now time.Time) (lines []string) {
+// Waits says which requests wait to act at the session that has an id, for what and since when.
+func (r *Registry[S]) Waits(id string, now time.Time) (lines []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, p := range r.line {
-		if !p.keeps && r.isAbout(p, id) && (p.looks || len(r.holders(p)) > 0) {
-			lines = append(lines, p.tell(now))
+	for _, p := range r.queue {
+		if !p.usesFiles && r.isAbout(p, id) && (p.needsIDs || len(r.holders(p)) > 0) {
+			lines = append(lines, p.describe(now))
 		}
 	}
 	return lines
