@@ -15,7 +15,7 @@ import (
 // in that order, so that the next one may follow. A deferred Exit follows. The error says why the session takes no requests any more; then
 // there is nothing to release.
 func (s *Session) Enter(ordered func()) *jsonrpc.Error {
-	lock := s.mu.Ticket()
+	lock := s.mu.Reserve()
 	if ordered != nil {
 		ordered()
 	}

@@ -166,9 +166,9 @@ func (s *Session) end() {
 		s.apply(norm.EndSubagents(time.Now()))
 	}
 	s.mu.End(errEnded)
-	s.mu.Settle()
+	s.mu.WaitIdle()
 	s.prompts.Finish()
-	s.mu.Settle()
+	s.mu.WaitIdle()
 	for _, lock := range []*store.Lock{&s.storeLock, &s.loading.Lock} {
 		if release := lock.Begin(""); release != nil {
 			s.deps.AtEnd("release", files.ReleaseTime, release)

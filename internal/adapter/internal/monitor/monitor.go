@@ -25,15 +25,15 @@ type Monitor struct {
 	outside int       // goroutines in Unlocked
 	ended   error     // see End
 
-	mu       sync.Mutex // guards the rest, and is held for some instructions only
-	held     bool       // somebody has the lock
-	closed   bool
-	arrivals []*waiter // want the lock, the oldest first
+	mu     sync.Mutex // guards the rest, and is held for some instructions only
+	held   bool       // somebody has the lock
+	closed bool
+	queue  []*waiter // want the lock, the oldest first
 }
 
 // waiter is a goroutine that waits for the lock.
 type waiter struct {
-	turn      chan struct{} // has a token when the lock is the waiter's
+	granted   chan struct{} // has a token when the lock is the waiter's
 	given     bool          // it is; Monitor.mu guards this
 	condition func() bool   // nil for none
 	patient   bool          // End does not end the wait
@@ -51,12 +51,12 @@ type Wait struct {
 // New makes a Monitor whose lock is free.
 func New(h Hooks) *Monitor { return &Monitor{hooks: h} }
 
-// Ticket gives the caller a place among those who want the lock, and does not wait. lock, which waits for it, must be called. It is nil
+// Reserve gives the caller a place among those who want the lock, and does not wait. lock, which waits for it, must be called. It is nil
 // after Close.
-func (m *Monitor) Ticket() (lock func()) {
+func (m *Monitor) Reserve() (lock func()) {
 	w := newWaiter(nil)
-	if m.arrive(w) {
-		lock = func() { <-w.turn }
+	if m.enqueue(w) {
+		lock = func() { <-w.granted }
 	}
 	return lock
 }
@@ -68,7 +68,7 @@ func (m *Monitor) Lock() {
 	m.held = true
 	m.mu.Unlock()
 	if !free {
-		m.Ticket()()
+		m.Reserve()()
 	}
 }
 
@@ -78,7 +78,7 @@ func (m *Monitor) Unlock() {
 	if n := len(m.lenders); n > 0 {
 		lender := m.lenders[n-1]
 		m.lenders = m.lenders[:n-1]
-		lender.turn <- struct{}{}
+		lender.granted <- struct{}{}
 		return
 	}
 	for again := true; again; {
@@ -120,10 +120,10 @@ func (m *Monitor) wait(ctx context.Context, w *waiter) error {
 	if m.satisfied() != w {
 		m.Unlock()
 		select {
-		case <-w.turn:
+		case <-w.granted:
 		case <-ctx.Done():
-			m.arrive(w)
-			<-w.turn
+			m.enqueue(w)
+			<-w.granted
 		}
 	}
 	switch {
@@ -146,8 +146,8 @@ func (m *Monitor) Unlocked(who, what string, f func()) {
 	m.outside++
 	m.Unlock()
 	defer func() {
-		m.arrive(w)
-		<-w.turn
+		m.enqueue(w)
+		<-w.granted
 		m.outside--
 		m.forget(w)
 	}()
@@ -160,12 +160,12 @@ func (m *Monitor) Go(f func()) {
 	w := newWaiter(nil)
 	m.lenders = append(m.lenders, w)
 	go m.run(f)
-	<-w.turn
+	<-w.granted
 }
 
 // Post runs f in another goroutine, which gets the lock behind those who have asked for it. It returns false after Close.
 func (m *Monitor) Post(f func()) bool {
-	lock := m.Ticket()
+	lock := m.Reserve()
 	if lock != nil {
 		go func() {
 			lock()
@@ -177,7 +177,7 @@ func (m *Monitor) Post(f func()) bool {
 
 // Yield gives the lock up to those who have asked for it until now. The caller must have the lock, and has it again.
 func (m *Monitor) Yield() {
-	lock := m.Ticket()
+	lock := m.Reserve()
 	m.Unlock()
 	lock()
 }
@@ -200,22 +200,22 @@ func (m *Monitor) Guard(f func()) {
 // End has WaitFor return err, to those who wait and to those who come. The caller must have the lock.
 func (m *Monitor) End(err error) { m.ended = err }
 
-// Settle waits until everything that ran in Unlocked has had the lock, and nothing wants it. The caller must hold the lock, and holds it
+// WaitIdle waits until everything that ran in Unlocked has had the lock, and nothing wants it. The caller must hold the lock, and holds it
 // again afterwards.
-func (m *Monitor) Settle() {
+func (m *Monitor) WaitIdle() {
 	_ = m.Await(context.Background(), func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		return m.outside == 0 && len(m.arrivals) == 0
+		return m.outside == 0 && len(m.queue) == 0
 	})
 }
 
 // Close settles the Monitor, after which the lock cannot be taken. The caller must hold it.
 func (m *Monitor) Close() {
 	for !m.closed {
-		m.Settle()
+		m.WaitIdle()
 		m.mu.Lock()
-		m.closed = len(m.arrivals) == 0
+		m.closed = len(m.queue) == 0
 		m.mu.Unlock()
 	}
 }
@@ -231,7 +231,7 @@ func (m *Monitor) Waits() (waits []Wait) {
 }
 
 func newWaiter(condition func() bool) *waiter {
-	return &waiter{turn: make(chan struct{}, 1), condition: condition}
+	return &waiter{granted: make(chan struct{}, 1), condition: condition}
 }
 
 // satisfied returns the oldest waiter that has no more to wait for, nil for none.
@@ -264,8 +264,8 @@ func without(list []*waiter, w *waiter) []*waiter {
 	return slices.DeleteFunc(list, func(other *waiter) bool { return other == w })
 }
 
-// arrive has w get the lock when its turn comes, unless it has it. It returns false after Close.
-func (m *Monitor) arrive(w *waiter) bool {
+// enqueue has w get the lock when its turn comes, unless it has it. It returns false after Close.
+func (m *Monitor) enqueue(w *waiter) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -273,7 +273,7 @@ func (m *Monitor) arrive(w *waiter) bool {
 		return false
 	case w.given:
 	case m.held:
-		m.arrivals = append(m.arrivals, w)
+		m.queue = append(m.queue, w)
 	default:
 		m.held = true
 		w.give()
@@ -284,18 +284,18 @@ func (m *Monitor) arrive(w *waiter) bool {
 // give gives w the lock. The caller has mu.
 func (w *waiter) give() {
 	w.given = true
-	w.turn <- struct{}{}
+	w.granted <- struct{}{}
 }
 
 // hand gives the lock to w, and where that is nil to who asked for it first.
 func (m *Monitor) hand(w *waiter) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if w == nil && len(m.arrivals) > 0 {
-		w = m.arrivals[0]
+	if w == nil && len(m.queue) > 0 {
+		w = m.queue[0]
 	}
 	if m.held = w != nil; m.held {
-		m.arrivals = without(m.arrivals, w)
+		m.queue = without(m.queue, w)
 		w.give()
 	}
 }
