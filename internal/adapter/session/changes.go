@@ -8,9 +8,9 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// awaitTurn waits until a change that the user asks for may be made, in the order of the requests. The caller must call
+// beginChange waits until a change that the user asks for may be made, in the order of the requests. The caller must call
 // s.prompts.FinishChange when it has taken effect. If ctx ends first, the change is withdrawn.
-func (s *Session) awaitTurn(ctx context.Context, of turns.Scope) (*turns.Change, *jsonrpc.Error) {
+func (s *Session) beginChange(ctx context.Context, of turns.Scope) (*turns.Change, *jsonrpc.Error) {
 	if err := s.takesNothing(); err != nil {
 		return nil, err
 	}

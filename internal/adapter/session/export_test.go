@@ -56,7 +56,7 @@ func (s *Session) ReplaceDroid() { s.endDroid(replaced, "test") }
 
 // AwaitTurn waits for a turn among what is asked of the session.
 func (s *Session) AwaitTurn(ctx context.Context, of turns.Scope) (*turns.Change, *jsonrpc.Error) {
-	return s.awaitTurn(ctx, of)
+	return s.beginChange(ctx, of)
 }
 
 // LockRPC takes the lock of calls to droid.

@@ -182,7 +182,7 @@ func (s *Session) checkDefaults() {
 	}
 	was := s.options.Mode()
 	s.mu.Post(func() {
-		change, err := s.awaitTurn(s.Context, turns.Session)
+		change, err := s.beginChange(s.Context, turns.Session)
 		if err != nil {
 			return
 		}
@@ -203,7 +203,7 @@ func (s *Session) ChangeOption(c *wire.Call, ordered func(), id, value string) (
 		return nil, err
 	}
 	defer s.Exit(&err)
-	change, err := s.awaitTurn(c.Context, scopeOf(s, id, value))
+	change, err := s.beginChange(c.Context, scopeOf(s, id, value))
 	if err != nil {
 		return nil, err
 	}

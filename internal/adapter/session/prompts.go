@@ -44,7 +44,7 @@ type userPrompt struct {
 	command *commandRun        // the command of this agent that the prompt is; nil for a prompt to droid
 	joined  *joinedMessage     // as a message that belongs to another prompt; nil for a separate prompt
 
-	asked     *askedQuestion     // that the user has not answered, nil for none
+	question  *openQuestion      // that the user has not answered, nil for none
 	giveUp    context.CancelFunc // ends its preparation; see begin
 	cancelled bool               // it has ended as cancelled
 	responded bool               // it has its response

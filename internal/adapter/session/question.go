@@ -50,8 +50,8 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 	}
 }
 
-// askedQuestion is a question of this agent's own that the user has not answered.
-type askedQuestion struct {
+// openQuestion is a question of this agent's own that the user has not answered.
+type openQuestion struct {
 	*telling.Question
 	words *render.AgentPrompt
 	not   string // is shown if there is no answer
@@ -62,23 +62,23 @@ type askedQuestion struct {
 // withdrawn and not is shown before the response: some clients show nothing after it.
 func (p *userPrompt) asks(ctx context.Context, words *render.AgentPrompt, not string) (answered bool) {
 	p.s.update(words.Before...)
-	q := &askedQuestion{Question: p.s.questions.Open("", nil), words: words, not: not}
+	q := &openQuestion{Question: p.s.questions.Open("", nil), words: words, not: not}
 	defer q.Close()
-	p.asked = q
+	p.question = q
 	answered = q.Run(ctx, p.s.out, words) == telling.Stands
 	if !answered && !q.over {
 		p.s.update(words.End(not)...)
 	}
-	if p.asked == q {
-		p.asked = nil
+	if p.question == q {
+		p.question = nil
 	}
 	return answered
 }
 
 // takeQuestionBack takes back the open question to the user, if any, and shows that.
 func (p *userPrompt) takeQuestionBack() {
-	if q := p.asked; q != nil {
-		p.asked, q.over = nil, true
+	if q := p.question; q != nil {
+		p.question, q.over = nil, true
 		q.TakeBack()
 		p.s.update(q.words.End(q.not)...)
 	}

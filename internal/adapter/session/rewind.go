@@ -60,7 +60,7 @@ func (s *Session) PlanRewind(ctx context.Context, info *stream.SessionInfo, to R
 		p.next = s.deps.Threads.Successor(ctx, p.w.session)
 		found, at, err := rewindFiles(ctx, p.w.client, p.w.session, to, info.Messages, p.w.cwd, wanted)
 		p.done.evicted = len(found.Evicted)
-		p.files = p.w.look(ctx, found, at, editsFrom(info.Messages, to.MessageID, p.w.cwd))
+		p.files = p.w.check(ctx, found, at, editsFrom(info.Messages, to.MessageID, p.w.cwd))
 		return err
 	})
 	if err != nil {

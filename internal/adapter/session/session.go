@@ -66,7 +66,7 @@ type Session struct {
 	storeLock   store.Lock // keeps other agents from deleting the session
 	shown       shownProject
 	declined    trust.Declined // of its project: the user is not asked again
-	looks       int            // that are wanted in this turn, see lookInTurn
+	refreshes   int            // that are wanted in this turn, see lookInTurn
 	loading     loadingMark    // does so from before droid loads it until it is locked
 	activity    activity
 	subagents   map[string]*subagentSession // those that the client is shown as sessions, by their ids

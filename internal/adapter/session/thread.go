@@ -54,7 +54,7 @@ func (s *Session) switchSession(ctx context.Context, next store.Successor, fresh
 // about the two sessions.
 func (s *Session) arrived(ctx context.Context, next store.Successor, named int) (hint string) {
 	hint = next.Hint()
-	forget := s.whenEnded(ctx, func() { s.tellLate(hint, wasCancelled(ctx)) })
+	forget := s.whenEnded(ctx, func() { s.showLate(hint, wasCancelled(ctx)) })
 	defer forget()
 	s.carryTitle(s.Context, next.Title, named)
 	return hint
@@ -77,9 +77,9 @@ func (s *Session) move(ctx context.Context, id string, fresh bool) *jsonrpc.Erro
 	return err
 }
 
-// tellLate notifies the user, with the running or the next prompt, that the thread continues in a session which droid made for a command
+// showLate notifies the user, with the running or the next prompt, that the thread continues in a session which droid made for a command
 // that has ended.
-func (s *Session) tellLate(hint string, cancelled bool) {
+func (s *Session) showLate(hint string, cancelled bool) {
 	text := "droid finished a command after its process had ended." + hint
 	if cancelled {
 		text = "droid finished a command after you had cancelled it." + hint

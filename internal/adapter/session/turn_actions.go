@@ -20,7 +20,7 @@ const interruptTime = 2 * time.Second
 // act for each of its actions.
 func (s *Session) act(a turns.Action) {
 	switch a := a.(type) {
-	case turns.Begin: // the caller waits in Session.awaitTurn, and proceeds when the lock is released
+	case turns.Begin: // the caller waits in Session.beginChange, and proceeds when the lock is released
 	case turns.NeedDroid:
 		s.prompts.Get(a.ID).begin()
 	case turns.Run:
