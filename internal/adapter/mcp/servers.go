@@ -25,8 +25,8 @@ type Servers struct {
 	process Abilities         // the one that runs; the zero value for none
 	start   *start            // of the servers in it; nil when there is nothing to wait for
 	logins  map[string]*Login // that have begun, by server
-	asked   *Asked            // the "/mcp login" that waits for an address
-	told    map[string]struct{}
+	pending *PendingLogin     // the "/mcp login" that waits for an address
+	shown   map[string]struct{}
 }
 
 // Problems says of each server by name why its program cannot be started, nothing where it can.
@@ -213,12 +213,12 @@ func (s *Servers) ignored(names []string) (texts []string) {
 
 // once returns a text unless it was returned before. droid repeats much of its reports on servers.
 func (s *Servers) once(text string) (texts []string) {
-	if _, told := s.told[text]; told || text == "" {
+	if _, told := s.shown[text]; told || text == "" {
 		return nil
 	}
-	if s.told == nil {
-		s.told = make(map[string]struct{})
+	if s.shown == nil {
+		s.shown = make(map[string]struct{})
 	}
-	s.told[text] = struct{}{}
+	s.shown[text] = struct{}{}
 	return []string{text}
 }

@@ -27,13 +27,13 @@ func (s *Session) LogInToMCP(ctx context.Context, name string) (reply string, er
 	if err != nil {
 		return "", err
 	}
-	asked, answered := s.servers.AskLogin(name), false
+	asked, answered := s.servers.BeginLogin(name), false
 	s.mu.Go(func() {
 		err = s.callWithin(ctx, mcp.LoginTime, errLoginTime, func(ctx context.Context) error { return client.AuthenticateMCP(ctx, name) })
 		answered = true
 	})
 	given := s.mu.WaitFor(ctx, "a login", string(needAddress), func() bool { return answered || asked.Reply != "" })
-	if s.servers.Unasked(asked) && wasCancelled(ctx) {
+	if s.servers.DropLogin(asked) && wasCancelled(ctx) {
 		s.cancelAuth(name)
 	}
 	switch {
