@@ -14,7 +14,7 @@ import (
 // openStored returns how a process loads droid's session with up to so many messages, or creates it if no droid has yet. held is the result
 // of markLoading.
 func (s *Session) openStored(messages int, held error) launch.Open {
-	if s.proc.Unmade() {
+	if s.proc.NeedsCreate() {
 		return s.deps.Launcher.Make(s.droidID, s.cwd, *s.systemPrompt.Load())
 	}
 	return launch.Open{ID: s.droidID, Messages: messages, CWD: s.cwd, Held: held}

@@ -43,7 +43,7 @@ func (d *Deps) OpenWithout(c *wire.Call, w instructions.Wanted) (any, *jsonrpc.E
 	s := New(d, id, id, w.CWD, w.Servers)
 	s.mu.Lock() // it is not shared yet
 	s.useInstructions(w)
-	s.proc.NotMade()
+	s.proc.MarkNeedsCreate()
 	s.log.Warn("there is no droid; the session waits for one")
 	return s.begin(c, protocol.SessionResult{}, w.Notices)
 }

@@ -65,7 +65,7 @@ func (s *Session) OptionTitle(id, value string) string { return s.options.Titled
 
 // DescribeOption lists the values of an option, for the command of this name.
 func (s *Session) DescribeOption(ctx context.Context, id, command string) (string, error) {
-	if s.proc.Unmade() { // a droid that was never started has reported no options
+	if s.proc.NeedsCreate() { // a droid that was never started has reported no options
 		if _, err := s.readyDroid(ctx); err != nil {
 			return "", err
 		}

@@ -174,5 +174,5 @@ func (r *permissionRequest) approveEdited(text string) {
 // droidHasAnswer reports to the normalizer that droid has the answer to a permission or a question, and applies the events that waited for
 // it.
 func (s *Session) droidHasAnswer(requestID string, refused bool) {
-	s.apply(s.proc.Norm().RequestAnswered(time.Now(), requestID, refused))
+	s.apply(s.proc.Normalizer().RequestAnswered(time.Now(), requestID, refused))
 }

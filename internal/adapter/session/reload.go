@@ -262,10 +262,10 @@ func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary 
 			return acperr.Cancelled()
 		}
 		history[i] = nil // it is not kept until all are shown
-		if end, is := ev.(quirks.SubagentEnded); is && end.Reason == "" && s.proc.Norm().SubagentRunning(end.ID) {
+		if end, is := ev.(quirks.SubagentEnded); is && end.Reason == "" && s.proc.Normalizer().SubagentRunning(end.ID) {
 			continue // its file shows it
 		}
-		if end, is := ev.(quirks.ToolEnded); is && end.Unfinished && s.proc.Norm().CallOpen(end.ID) {
+		if end, is := ev.(quirks.ToolEnded); is && end.Unfinished && s.proc.Normalizer().CallOpen(end.ID) {
 			continue // droid's own turn continues with it
 		}
 		s.update(s.show.History(s.moment(), ev)...)
@@ -274,7 +274,7 @@ func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary 
 		}
 	}
 	r.phase = loadLoaded
-	s.proc.Norm().Reserve(s.show.ToolIDs()...)
+	s.proc.Normalizer().Reserve(s.show.ToolIDs()...)
 	for _, words := range lacks {
 		s.notify(words)
 	}

@@ -178,7 +178,7 @@ func (s *Session) sendKept() {
 // updateState sends mode, options and commands, if the editor was sent others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) updateState() {
-	if !s.isShown() || s.proc.Unmade() {
+	if !s.isShown() || s.proc.NeedsCreate() {
 		return // the response has it, or droid has reported nothing yet
 	}
 	s.update(s.options.Updates()...)

@@ -39,7 +39,7 @@ func (s *Session) act(a turns.Action) {
 	case turns.TakeBack:
 		s.takeBack(a.Request)
 	case turns.Forget:
-		s.apply(s.proc.Norm().Abort(time.Now(), a.Request))
+		s.apply(s.proc.Normalizer().Abort(time.Now(), a.Request))
 	case turns.End:
 		s.endPrompt(a)
 	case turns.Merged:
@@ -69,7 +69,7 @@ func (p *userPrompt) send(request string) {
 	if s.prompts.Runs(p.id) {
 		s.proc.Touch(time.Now()) // droid is waited for from now on
 	}
-	s.apply(s.proc.Norm().Begin(time.Now(), request, p.message.Text))
+	s.apply(s.proc.Normalizer().Begin(time.Now(), request, p.message.Text))
 	s.mu.Go(func() {
 		client, message, err := s.proc.Client(), p.message, error(nil)
 		if p.joined != nil { // what joins a turn was not prepared
@@ -119,7 +119,7 @@ func (s *Session) refusedLate(ev stream.LateError) {
 func (s *Session) interrupt() {
 	s.mu.Go(func() {
 		defer func() { s.prompts.InterruptDone() }() // also after a panic: prompts wait for it
-		s.apply(s.proc.Norm().Interrupted(time.Now()))
+		s.apply(s.proc.Normalizer().Interrupted(time.Now()))
 		client := s.proc.Client()
 		if client == nil {
 			return

@@ -115,8 +115,8 @@ func (s *Session) updateUsage() {
 		return
 	}
 	s.mu.Go(func() {
-		s.proc.Ask()
-		defer s.proc.Answered()
+		s.proc.BeginQuery()
+		defer s.proc.EndQuery()
 		client, stats := s.proc.Client(), droid.ContextStats{}
 		err := s.unlockedFor(s.Context, askTime, func(ctx context.Context) (err error) {
 			stats, err = client.ContextStats(ctx)

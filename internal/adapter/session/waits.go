@@ -59,7 +59,7 @@ func (s *Session) satisfied(n need) bool {
 	case n == needRead:
 		return s.fileCalls.Waiting() == nil
 	case n == needAnswers:
-		return !s.proc.Asked()
+		return !s.proc.HasQueries()
 	case n == needServers:
 		return !s.servers.Starting()
 	}
