@@ -93,7 +93,7 @@ type sessionEditor struct{ *telling.Updates }
 
 // ReadTextFile implements editorfs.ACPClient.
 func (e sessionEditor) ReadTextFile(ctx context.Context, path string) (string, error) {
-	r := telling.AskBeside[acp.ReadTextFileResponse](e.Updates, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path})
+	r := telling.SendAsync[acp.ReadTextFileResponse](e.Updates, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path})
 	select {
 	case err := <-r.Answered:
 		return r.Result.Content, err
@@ -105,7 +105,7 @@ func (e sessionEditor) ReadTextFile(ctx context.Context, path string) (string, e
 
 // WriteTextFile implements editorfs.ACPClient.
 func (e sessionEditor) WriteTextFile(path, text string) <-chan error {
-	return telling.AskBeside[json.RawMessage](e.Updates, acp.ClientMethodFsWriteTextFile, acp.WriteTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path, Content: text}).Answered
+	return telling.SendAsync[json.RawMessage](e.Updates, acp.ClientMethodFsWriteTextFile, acp.WriteTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path, Content: text}).Answered
 }
 
 // UsesEditor reports whether files are to go through the client's fs methods.

@@ -164,7 +164,7 @@ func (s *Session) setAutoCompaction(ctx context.Context, on bool) *jsonrpc.Error
 
 // sessionResult returns the state for the response that opens or loads the session. The editor relies on it from then on.
 func (s *Session) sessionResult() protocol.SessionResult {
-	s.out.Told(s.options.Updates()...)
+	s.out.MarkSent(s.options.Updates()...)
 	return protocol.SessionResult{Modes: s.deps.Client.Modes(s.options.Modes()), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
 }
 
@@ -212,7 +212,7 @@ func (s *Session) ChangeOption(c *wire.Call, ordered func(), id, value string) (
 	result = struct{}{}                                                  // an update has the rest
 	if c.Method == acp.AgentMethodSessionSetConfigOption && err == nil { // the response does
 		list := s.options.ListUpdate()
-		s.out.Told(list)
+		s.out.MarkSent(list)
 		result = protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
 	}
 	s.deps.Respond(c, result, err)

@@ -43,15 +43,15 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 			}
 		}
 		switch outcome {
-		case telling.Stands:
+		case telling.Open:
 			r.give(decision)
 		case telling.Refused:
 			r.answer(stream.OptionCancel)
 		}
 	})
 	defer q.Close()
-	q.Beside, q.Session = ev.Subagent != "", session
-	if s.awaitHearing(ctx, q) != telling.Stands {
+	q.Concurrent, q.Session = ev.Subagent != "", session
+	if s.awaitHearing(ctx, q) != telling.Open {
 		return
 	}
 	if session != "" {
@@ -63,7 +63,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 		s.subagentAsks(session, +1)
 	}
 	s.updateIn(session, p.Before...)
-	if !p.Refused && q.Run(ctx, s.out, p) == telling.Stands {
+	if !p.Refused && q.Run(ctx, s.out, p) == telling.Open {
 		decision = r.prepared(ctx, p.Decision()) // the request stays open in the meantime, so that a cancel still refuses it
 	}
 }

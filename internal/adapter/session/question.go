@@ -29,7 +29,7 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 		if asked != nil {
 			s.update(asked.After...)
 		}
-		if asked != nil && outcome == telling.Stands {
+		if asked != nil && outcome == telling.Open {
 			answers = asked.Answers()
 			if !asked.Refused {
 				s.update(s.show.ShowUnasked(asked)...)
@@ -40,7 +40,7 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 		}
 	})
 	defer q.Close()
-	if s.awaitHearing(ctx, q) != telling.Stands {
+	if s.awaitHearing(ctx, q) != telling.Open {
 		return
 	}
 	asked = s.show.Questions(ev)
@@ -65,7 +65,7 @@ func (p *userPrompt) asks(ctx context.Context, words *render.AgentPrompt, not st
 	q := &openQuestion{Question: p.s.questions.Open("", nil), words: words, not: not}
 	defer q.Close()
 	p.question = q
-	answered = q.Run(ctx, p.s.out, words) == telling.Stands
+	answered = q.Run(ctx, p.s.out, words) == telling.Open
 	if !answered && !q.over {
 		p.s.update(words.End(not)...)
 	}

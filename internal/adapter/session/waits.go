@@ -77,7 +77,7 @@ func (s *Session) waits(now time.Time) []string {
 	for _, w := range s.mu.Waits() {
 		lines = append(lines, fmt.Sprintf("%s waits for %s since %v", w.Who, w.What, now.Sub(w.Since).Round(time.Second)))
 	}
-	lines = append(lines, s.out.Waits(now)...)
+	lines = append(lines, s.out.Requests(now)...)
 	if n := s.prompts.Changing(); n > 0 {
 		lines = append(lines, fmt.Sprintf("changes that are under way or wait for their turn: %d", n))
 	}

@@ -10,8 +10,8 @@ import (
 	"droid-acp/internal/acp/wire"
 )
 
-// Asked is a request of the session to its editor that has no answer yet.
-type Asked struct {
+// PendingRequest is a request of the session to its editor that has no answer yet.
+type PendingRequest struct {
 	way     *Updates
 	method  string
 	since   time.Time
@@ -21,18 +21,18 @@ type Asked struct {
 // ErrWithdrawn reports that a request was taken back, so that it has no answer.
 var ErrWithdrawn = errors.New("the request was taken back")
 
-// Request is an Asked whose answer somebody waits for that has the session's lock.
-type Request[T any] struct {
-	*Asked
+// PromptRequest is an PendingRequest whose answer somebody waits for that has the session's lock.
+type PromptRequest[T any] struct {
+	*PendingRequest
 	result T
 	err    error
 	ended  bool // has an answer, or was withdrawn
 }
 
-// Ask asks the editor something. Await is called for the answer.
-func Ask[T any](w *Updates, method string, params any) *Request[T] {
-	r := new(Request[T])
-	r.Asked = ask(w, method, params, func(q *Asked, result T, err error) {
+// SendRequest asks the editor something. Await is called for the answer.
+func SendRequest[T any](w *Updates, method string, params any) *PromptRequest[T] {
+	r := new(PromptRequest[T])
+	r.PendingRequest = ask(w, method, params, func(q *PendingRequest, result T, err error) {
 		w.monitor.Post(func() {
 			if w.answered(q) {
 				r.result, r.err, r.ended = result, err, true
@@ -42,9 +42,9 @@ func Ask[T any](w *Updates, method string, params any) *Request[T] {
 	return r
 }
 
-// Await returns the editor's answer, or why there is none, see wire.Ask: ErrWithdrawn after Withdraw. When the session
+// Await returns the editor's answer, or why there is none, see wire.SendRequest: ErrWithdrawn after Withdraw. When the session
 // ends, the request must be withdrawn. The caller must have the session's lock.
-func (r *Request[T]) Await(ctx context.Context) (T, error) {
+func (r *PromptRequest[T]) Await(ctx context.Context) (T, error) {
 	if err := r.way.monitor.Await(ctx, func() bool { return r.ended }); err != nil {
 		return r.result, err
 	}
@@ -53,27 +53,27 @@ func (r *Request[T]) Await(ctx context.Context) (T, error) {
 
 // Withdraw makes an answer no longer count, and releases the waiter. It reports whether it was in time. The caller must hold the session's
 // lock.
-func (r *Request[T]) Withdraw() bool {
-	waits := r.Asked.Withdraw()
+func (r *PromptRequest[T]) Withdraw() bool {
+	waits := r.PendingRequest.Withdraw()
 	if waits {
 		r.err, r.ended = ErrWithdrawn, true
 	}
 	return waits
 }
 
-// RequestBeside is an Asked whose answer something waits for that does not have the session's lock.
-type RequestBeside[T any] struct {
-	*Asked
+// AsyncRequest is an PendingRequest whose answer something waits for that does not have the session's lock.
+type AsyncRequest[T any] struct {
+	*PendingRequest
 	// Answered gets nil, or why there is no answer, once, also when the session has ended. After Withdraw nothing comes.
 	Answered <-chan error
 	Result   T // once that has come
 }
 
-// AskBeside asks the editor something for what does not have the session's lock.
-func AskBeside[T any](w *Updates, method string, params any) *RequestBeside[T] {
+// SendAsync asks the editor something for what does not have the session's lock.
+func SendAsync[T any](w *Updates, method string, params any) *AsyncRequest[T] {
 	answered := make(chan error, 1)
-	r := &RequestBeside[T]{Answered: answered}
-	r.Asked = ask(w, method, params, func(q *Asked, result T, err error) {
+	r := &AsyncRequest[T]{Answered: answered}
+	r.PendingRequest = ask(w, method, params, func(q *PendingRequest, result T, err error) {
 		if w.answered(q) {
 			r.Result = result
 			answered <- err
@@ -83,8 +83,8 @@ func AskBeside[T any](w *Updates, method string, params any) *RequestBeside[T] {
 }
 
 // ask asks the editor something, and hands on the answer, or why there is none, as it comes.
-func ask[T any](w *Updates, method string, params any, came func(q *Asked, result T, err error)) *Asked {
-	q := &Asked{way: w, method: method, since: time.Now()}
+func ask[T any](w *Updates, method string, params any, came func(q *PendingRequest, result T, err error)) *PendingRequest {
+	q := &PendingRequest{way: w, method: method, since: time.Now()}
 	send := func() {
 		pending := wire.Ask(w.editor, method, params, func(result T, err error) { came(q, result, err) })
 		w.mu.Lock()
@@ -92,7 +92,7 @@ func ask[T any](w *Updates, method string, params any, came func(q *Asked, resul
 		w.mu.Unlock()
 	}
 	w.mu.Lock()
-	w.asked = append(w.asked, q)
+	w.requests = append(w.requests, q)
 	holds := w.holds
 	if holds {
 		w.held = append(w.held, func() {
@@ -109,14 +109,14 @@ func ask[T any](w *Updates, method string, params any, came func(q *Asked, resul
 }
 
 // waits reports whether a request was neither answered nor withdrawn.
-func (w *Updates) waits(q *Asked) bool {
+func (w *Updates) waits(q *PendingRequest) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Contains(w.asked, q)
+	return slices.Contains(w.requests, q)
 }
 
 // Withdraw makes an answer no longer count. It reports whether it was in time.
-func (q *Asked) Withdraw() bool {
+func (q *PendingRequest) Withdraw() bool {
 	waits := q.way.answered(q)
 	q.way.mu.Lock()
 	pending := q.pending
@@ -128,19 +128,19 @@ func (q *Asked) Withdraw() bool {
 }
 
 // answered ends a request. It reports false when it had ended before.
-func (w *Updates) answered(q *Asked) bool {
+func (w *Updates) answered(q *PendingRequest) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n := len(w.asked)
-	w.asked = slices.DeleteFunc(w.asked, func(other *Asked) bool { return other == q })
-	return len(w.asked) < n
+	n := len(w.requests)
+	w.requests = slices.DeleteFunc(w.requests, func(other *PendingRequest) bool { return other == q })
+	return len(w.requests) < n
 }
 
-// Waits returns a line for each request that the editor has not answered.
-func (w *Updates) Waits(now time.Time) (lines []string) {
+// Requests returns a line for each request that the editor has not answered.
+func (w *Updates) Requests(now time.Time) (lines []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, q := range w.asked {
+	for _, q := range w.requests {
 		lines = append(lines, fmt.Sprintf("the session waits for the editor's answer to %s since %v", q.method, now.Sub(q.since).Round(time.Second)))
 	}
 	return lines

@@ -20,13 +20,13 @@ type Questions struct {
 
 // Question is a permission, a question of droid's or one of this agent's.
 type Question struct {
-	Beside  bool   // a subagent asks, while droid continues
-	Session string // of the subagent that asks, where that is shown as a session; "" for this one
+	Concurrent bool   // a subagent asks, while droid continues
+	Session    string // of the subagent that asks, where that is shown as a session; "" for this one
 
 	of      *Questions
 	id      string // droid's request; "" for a question of this agent's own, which ends with its context
 	outcome Outcome
-	asked   interface{ Withdraw() bool } // the step that the editor has, nil between two
+	request interface{ Withdraw() bool } // the step that the editor has, nil between two
 	waits   bool                         // in Await or Run
 	ended   func(Outcome)                // see Open
 }
@@ -36,7 +36,7 @@ type Outcome int
 
 const (
 	// Stands: it was not withdrawn.
-	Stands Outcome = iota
+	Open Outcome = iota
 	// Refused: it was taken back, and droid is to get a refusal.
 	Refused
 	// Withdrawn: it was withdrawn, and an answer is no longer awaited.
@@ -51,7 +51,7 @@ func (d *Questions) Open(id string, ended func(Outcome)) *Question {
 	return q
 }
 
-// Await makes a question wait until ready reports that the user can be asked, which then Stands, or until it is withdrawn, as when ctx
+// Await makes a question wait until ready reports that the user can be asked, which then Open, or until it is withdrawn, as when ctx
 // ends.
 func (q *Question) Await(ctx context.Context, w *Updates, ready func() bool) Outcome {
 	q.wait(ctx, w, ready)
@@ -62,7 +62,7 @@ func (q *Question) Await(ctx context.Context, w *Updates, ready func() bool) Out
 func (q *Question) wait(ctx context.Context, w *Updates, ready func() bool) {
 	q.waits = true
 	defer func() { q.waits = false }()
-	if w.monitor.Await(ctx, func() bool { return q.outcome != Stands || ready() }) != nil {
+	if w.monitor.Await(ctx, func() bool { return q.outcome != Open || ready() }) != nil {
 		q.TakeBack()
 	}
 }
@@ -71,7 +71,7 @@ func (q *Question) wait(ctx context.Context, w *Updates, ready func() bool) {
 // when the question is taken back, as when ctx ends.
 func (q *Question) Run(ctx context.Context, w *Updates, steps render.Dialog) Outcome {
 	q.wait(ctx, w, func() bool { return q.of.open[0] == q })
-	for q.outcome == Stands {
+	for q.outcome == Open {
 		step, more := steps.Next()
 		if !more {
 			break
@@ -79,14 +79,14 @@ func (q *Question) Run(ctx context.Context, w *Updates, steps render.Dialog) Out
 		if step.Form != nil {
 			step.Form.SessionID = cmp.Or(q.Session, w.Session())
 			filled := askStep[protocol.ElicitationResult](ctx, q, w, "elicitation/create", step.Form)
-			if q.outcome == Stands {
+			if q.outcome == Open {
 				steps.FormFilled(filled)
 			}
 			continue
 		}
 		step.Choice.SessionID = cmp.Or(q.Session, w.Session())
 		picked := pickedOption(askStep[protocol.PermissionResult](ctx, q, w, acp.ClientMethodSessionRequestPermission, step.Choice))
-		if q.outcome == Stands && !steps.OptionChosen(picked) && picked != "" {
+		if q.outcome == Open && !steps.OptionChosen(picked) && picked != "" {
 			w.log.Warn("the editor picked an option that was not offered; that is a refusal")
 		}
 	}
@@ -96,10 +96,10 @@ func (q *Question) Run(ctx context.Context, w *Updates, steps render.Dialog) Out
 // askStep shows a step to the user and returns the answer: nil when the editor could not show the step
 // or is gone, and when the question was taken back.
 func askStep[T any](ctx context.Context, q *Question, w *Updates, method string, params any) (answer *T) {
-	asked := Ask[T](w, method, params)
-	q.asked = asked
+	asked := SendRequest[T](w, method, params)
+	q.request = asked
 	q.wait(ctx, w, func() bool { return asked.ended })
-	q.asked = nil
+	q.request = nil
 	switch {
 	case asked.err == nil && asked.ended:
 		return &asked.result
@@ -126,12 +126,12 @@ func (q *Question) TakeBack() { q.takeBack(Withdrawn) }
 
 // takeBack takes a question back from the user. Who asks closes it where it does not wait.
 func (q *Question) takeBack(how Outcome) {
-	if q.outcome != Stands || !slices.Contains(q.of.open, q) {
+	if q.outcome != Open || !slices.Contains(q.of.open, q) {
 		return
 	}
 	q.outcome = how
-	if q.asked != nil {
-		q.asked.Withdraw()
+	if q.request != nil {
+		q.request.Withdraw()
 	}
 	if q.waits {
 		q.Close()
@@ -152,7 +152,7 @@ func (d *Questions) IsOpen() bool { return len(d.open) > 0 }
 
 // Block reports whether the user is asked something that the session waits for.
 func (d *Questions) Block() bool {
-	return slices.ContainsFunc(d.open, func(q *Question) bool { return !q.Beside })
+	return slices.ContainsFunc(d.open, func(q *Question) bool { return !q.Concurrent })
 }
 
 // Withdraw takes back the question for a request of droid's, as droid waits no longer.

@@ -35,7 +35,7 @@ func TestQuestionsAreAQueue(t *testing.T) {
 				w.monitor.Go(func() {
 					q := d.Open(id, nil)
 					how := q.Run(ctx, w.Updates, waiting{})
-					did = append(did, id+map[Outcome]string{Stands: " answered", Refused: " refused", Withdrawn: " withdrawn"}[how])
+					did = append(did, id+map[Outcome]string{Open: " answered", Refused: " refused", Withdrawn: " withdrawn"}[how])
 					q.Close()
 				})
 			})

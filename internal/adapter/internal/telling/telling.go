@@ -19,33 +19,33 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// Editor is the subset of wire.Conn used to send updates. None of its methods blocks.
-type Editor interface {
+// ACPClient is the subset of wire.Conn used to send updates. None of its methods blocks.
+type ACPClient interface {
 	wire.Asker
 	Text(frame wire.TextFrame, text string)
 	Notify(method string, params any) error
 	Full() <-chan struct{}
 }
 
-// Updates sends the updates of one session. It is not safe for concurrent use, but for Session, Ask, AskBeside, Waits and the methods
-// of Asked. The zero value has no editor: it drops updates, keeps notices, and cannot ask.
+// Updates sends the updates of one session. It is not safe for concurrent use, but for Session, SendRequest, SendAsync, Requests and the methods
+// of PendingRequest. The zero value has no editor: it drops updates, keeps notices, and cannot ask.
 type Updates struct {
-	editor  Editor // nil where there is none
+	editor  ACPClient // nil where there is none
 	monitor *monitor.Monitor
 	log     *zap.Logger
 	known   bool              // the editor knows the session, so it takes updates
-	told    map[string][]byte // the session's state as last sent to the editor, by kind, encoded
-	waiting []string          // for the next prompt
-	unheard []render.Text     // for the next prompt, before that
+	sent    map[string][]byte // the session's state as last sent to the editor, by kind, encoded
+	notices []string          // for the next prompt
+	texts   []render.Text     // for the next prompt, before that
 	cut     bool              // something of unheard was left out
 	chunk   chunk
 	before  chunk // another one that was sent before: two messages may alternate
 
-	mu      sync.Mutex
-	session string   // by which the editor uses the session; who has the session's lock writes it
-	asked   []*Asked // that have no answer
-	holds   bool     // nothing leaves: the response that opens the session comes first
-	held    []func() // what is to leave then, in order
+	mu       sync.Mutex
+	session  string            // by which the editor uses the session; who has the session's lock writes it
+	requests []*PendingRequest // that have no answer
+	holds    bool              // nothing leaves: the response that opens the session comes first
+	held     []func()          // what is to leave then, in order
 }
 
 // chunk is the kind of the text that was sent last, with its encoded notification. Most
@@ -61,7 +61,7 @@ func (c *chunk) is(of chunk) bool {
 }
 
 // New makes the way to an editor that does not know the session yet. It holds updates and requests until Release.
-func New(editor Editor, m *monitor.Monitor, log *zap.Logger) *Updates {
+func New(editor ACPClient, m *monitor.Monitor, log *zap.Logger) *Updates {
 	return &Updates{editor: editor, monitor: m, log: log, holds: true}
 }
 
@@ -106,7 +106,7 @@ func (w *Updates) MarkOpened() { w.known = true }
 
 // Reset forgets what the editor has received: it loads the session again, so it is sent the state once more and finds earlier texts in
 // the history.
-func (w *Updates) Reset() { w.told, w.unheard, w.cut = nil, nil, false }
+func (w *Updates) Reset() { w.sent, w.texts, w.cut = nil, nil, false }
 
 // Full returns nil while the editor takes more, else a channel that is closed when it does
 // again.
@@ -154,8 +154,8 @@ func isState(kind string) bool {
 	return false
 }
 
-// Told records that a response has sent the session's state to the editor.
-func (w *Updates) Told(updates ...protocol.Update) {
+// MarkSent records that a response has sent the session's state to the editor.
+func (w *Updates) MarkSent(updates ...protocol.Update) {
 	for _, u := range updates {
 		w.news(u)
 	}
@@ -165,11 +165,11 @@ func (w *Updates) Told(updates ...protocol.Update) {
 // differs from the last one.
 func (w *Updates) news(u protocol.Update) (news bool) {
 	encoded, _ := json.Marshal(u) // one that cannot be encoded is news, and Send logs it
-	if news = encoded == nil || !bytes.Equal(encoded, w.told[u.UpdateKind()]); news {
-		if w.told == nil {
-			w.told = make(map[string][]byte)
+	if news = encoded == nil || !bytes.Equal(encoded, w.sent[u.UpdateKind()]); news {
+		if w.sent == nil {
+			w.sent = make(map[string][]byte)
 		}
-		w.told[u.UpdateKind()] = encoded
+		w.sent[u.UpdateKind()] = encoded
 	}
 	return news
 }
@@ -198,8 +198,8 @@ func (w *Updates) text(session string, t render.Text) {
 // AddNotices has notices wait for the next prompt. What waits already does not wait twice.
 func (w *Updates) AddNotices(notices ...string) {
 	for _, n := range notices {
-		if !slices.Contains(w.waiting, n) {
-			w.waiting = append(w.waiting, n)
+		if !slices.Contains(w.notices, n) {
+			w.notices = append(w.notices, n)
 		}
 	}
 }
@@ -212,16 +212,16 @@ const mostBroken = 1 << 10
 
 // KeepText has words of droid's wait for the next prompt. Where they are too many, the oldest are dropped.
 func (w *Updates) KeepText(t render.Text) {
-	if n := len(w.unheard); n > 0 && w.unheard[n-1].MessageID == t.MessageID && w.unheard[n-1].Thought == t.Thought {
-		w.unheard[n-1].Text += t.Text
+	if n := len(w.texts); n > 0 && w.texts[n-1].MessageID == t.MessageID && w.texts[n-1].Thought == t.Thought {
+		w.texts[n-1].Text += t.Text
 	} else {
-		w.unheard = append(w.unheard, t)
+		w.texts = append(w.texts, t)
 	}
 	size := 0
-	for _, waits := range w.unheard {
+	for _, waits := range w.texts {
 		size += len(waits.Text)
 	}
-	if last := &w.unheard[len(w.unheard)-1]; len(last.Text) > mostUnheard {
+	if last := &w.texts[len(w.texts)-1]; len(last.Text) > mostUnheard {
 		size -= len(last.Text)
 		last.Text = strings.ToValidUTF8(last.Text[len(last.Text)-mostUnheard:], "")
 		if end := strings.IndexByte(last.Text, '\n'); 0 <= end && end < mostBroken {
@@ -230,23 +230,23 @@ func (w *Updates) KeepText(t render.Text) {
 		size += len(last.Text)
 		w.cut = true
 	}
-	for len(w.unheard) > 1 && size > mostUnheard {
-		size -= len(w.unheard[0].Text)
-		w.unheard, w.cut = w.unheard[1:], true
+	for len(w.texts) > 1 && size > mostUnheard {
+		size -= len(w.texts[0].Text)
+		w.texts, w.cut = w.texts[1:], true
 	}
 }
 
 // TakeTexts hands out what waits of droid's words, for the prompt that begins. cut reports whether the beginning of it was left
 // out, as it was too much.
 func (w *Updates) TakeTexts() (kept []render.Text, cut bool) {
-	kept, cut = w.unheard, w.cut
-	w.unheard, w.cut = nil, false
+	kept, cut = w.texts, w.cut
+	w.texts, w.cut = nil, false
 	return kept, cut
 }
 
 // TakeNotices hands out what waits, for the prompt that begins.
 func (w *Updates) TakeNotices() []string {
-	kept := w.waiting
-	w.waiting = nil
+	kept := w.notices
+	w.notices = nil
 	return kept
 }

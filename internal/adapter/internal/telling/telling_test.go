@@ -66,7 +66,7 @@ func TestStateIsToldWhenItDiffers(t *testing.T) {
 	require.Empty(t, l.take())
 	w.Send(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: "spec"})
 	require.Len(t, l.take(), 1)
-	w.Told(mode("auto-low"), protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
+	w.MarkSent(mode("auto-low"), protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
 	w.Send(mode("auto-low"))
 	w.Send(protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
 	require.Empty(t, l.take())
@@ -206,7 +206,7 @@ func TestHold(t *testing.T) {
 	w.Send(mode("spec"))
 	w.Send(mode("normal"))
 	require.Empty(t, l.take())
-	w.Told(mode("spec")) // by the response
+	w.MarkSent(mode("spec")) // by the response
 	w.SetID("s")
 	w.Release()
 	heard := l.take()
