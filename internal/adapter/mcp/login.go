@@ -87,7 +87,7 @@ func (s *Servers) LoginBegan(now time.Time, ev stream.MCPAuthRequired, dialogs b
 	} else {
 		asked = nil
 	}
-	if asked == nil && !s.process.Version.Has(stream.KeepsLoginsOpen) {
+	if asked == nil && !s.process.Version.Supports(stream.KeepsLoginsOpen) {
 		do.Texts = s.once(loginHint(ev.ServerName)) // its address leads nowhere
 		return do
 	}

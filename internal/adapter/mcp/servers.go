@@ -80,7 +80,7 @@ func (s *Servers) ProcessGone() {
 
 // Unreported returns the servers of which droid will not say whether they start.
 func (s *Servers) Unreported() []stream.MCPServer {
-	if s.process.Takes || !s.process.Version.Has(stream.StartsServersOfSession) {
+	if s.process.Takes || !s.process.Version.Supports(stream.StartsServersOfSession) {
 		return nil
 	}
 	return s.list
@@ -91,12 +91,12 @@ func (s *Servers) Unreported() []stream.MCPServer {
 // (quirk 24), and does not report on them, even if they do not start (0.215 to 0.225). problems are those of Unreported.
 func (s *Servers) Opened(problems Problems) (texts, watch []string) {
 	switch {
-	case s.process.Takes && !s.process.Version.Has(stream.StartsServersOfSettings):
+	case s.process.Takes && !s.process.Version.Supports(stream.StartsServersOfSettings):
 		s.start = nil
 		return s.ignored(s.Names()), nil
 	case s.process.Takes:
 		return nil, nil
-	case !s.process.Version.Has(stream.StartsServersOfSession):
+	case !s.process.Version.Supports(stream.StartsServersOfSession):
 		return s.ignored(s.Names()), nil
 	}
 	for _, server := range s.Unreported() {

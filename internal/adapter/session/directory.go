@@ -56,7 +56,7 @@ func (s *Session) directories() []string {
 // checkWords ends a droid that has not taken the words of its new session (before 0.215).
 // The next process gets them when it starts, see Launcher.Added.
 func (s *Session) checkWords() {
-	if s.systemPrompt.Load().Text != "" && s.proc.Client() != nil && !s.proc.Has(stream.StoresSystemPrompt) {
+	if s.systemPrompt.Load().Text != "" && s.proc.Client() != nil && !s.proc.Supports(stream.StoresSystemPrompt) {
 		s.endDroid(replaced, "it did not take the words of its new session")
 	}
 }

@@ -157,7 +157,7 @@ func (s *Session) setAutoCompaction(ctx context.Context, on bool) *jsonrpc.Error
 	case err != nil:
 		return acperr.NotSet("auto_compaction", "automatic compaction", settingsTime, err)
 	case got == nil || *got != on:
-		return acperr.Internal("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.Lacks(stream.SwitchesAutoCompaction))
+		return acperr.Internal("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.UnsupportedText(stream.SwitchesAutoCompaction))
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func (s *Session) checkDefaults() {
 	if s.proc.Client() == nil {
 		return
 	}
-	notices, again := s.options.Untaken(s.deps.Config.Defaults, !s.proc.Has(stream.TakesAutonomyMode))
+	notices, again := s.options.Untaken(s.deps.Config.Defaults, !s.proc.Supports(stream.TakesAutonomyMode))
 	s.out.AddNotices(append(notices, s.options.Wanted(s.proc.Client().ProjectModels())...)...)
 	if again == "" {
 		return

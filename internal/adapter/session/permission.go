@@ -57,7 +57,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	if session != "" {
 		ev.Subagent = "" // its session says it
 	}
-	p = view.Permission(ev, files, render.PermissionContext{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
+	p = view.Permission(ev, files, render.PermissionContext{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Supports(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
 	if !p.Refused {
 		s.subagentAsks(session, +1)

@@ -147,7 +147,7 @@ func (s *Session) adopt(client *droid.Client) {
 	s.recordFlight(client.Flight())
 	s.adoptSubagents()
 	client.Notify(s.loop.wake)
-	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
+	s.show.SetLinesFromOne(client.Version().Supports(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
 	s.fileCalls.use(s.deps.overlay(s, client))
 	s.mu.Go(func() {

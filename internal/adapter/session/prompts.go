@@ -192,7 +192,7 @@ func (p *userPrompt) compose() *jsonrpc.Error {
 	}
 	message, err := p.content.Message(prompt.Rules{
 		Dir:         s.cwd,
-		AttachFiles: s.proc.Client() == nil || s.proc.Has(stream.TakesAttachedFiles),
+		AttachFiles: s.proc.Client() == nil || s.proc.Supports(stream.TakesAttachedFiles),
 		BlindModel:  s.options.BlindModel(),
 		Missing:     p.missing,
 	})
@@ -207,7 +207,7 @@ func (p *userPrompt) compose() *jsonrpc.Error {
 // droid would run.
 func (p *userPrompt) refusedProgram() *jsonrpc.Error {
 	client := p.s.proc.Client()
-	if client == nil || client.Without() == nil || !client.Version().Has(stream.ExpandsCommands) {
+	if client == nil || client.Without() == nil || !client.Version().Supports(stream.ExpandsCommands) {
 		return nil
 	}
 	program, ok := client.Without().Typed(p.message.Text)

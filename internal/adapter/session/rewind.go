@@ -66,7 +66,7 @@ func (s *Session) PlanRewind(ctx context.Context, info *stream.SessionInfo, to R
 	if err != nil {
 		return nil, Failed(NotRewound, err)
 	}
-	p.switches = p.w.client.Version().Has(stream.GoesOverAfterRewind)
+	p.switches = p.w.client.Version().Supports(stream.GoesOverAfterRewind)
 	for _, f := range p.files {
 		p.all = append(p.all, f.RewoundFile)
 	}

@@ -133,7 +133,7 @@ func (s *Session) interrupt() {
 // takeBack asks droid for a message that the user cancelled before droid began with it. A droid that gives none back
 // ends it as cancelled when its turn comes.
 func (s *Session) takeBack(request string) {
-	if !s.proc.Has(stream.WithdrawsMessages) {
+	if !s.proc.Supports(stream.WithdrawsMessages) {
 		return
 	}
 	s.mu.Go(func() {

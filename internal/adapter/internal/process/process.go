@@ -75,17 +75,19 @@ func (p *Process) Events() <-chan stream.Event {
 	return p.droid.Events()
 }
 
-// Has reports whether the droid that runs does what the feature says; false while none
+// Supports reports whether the droid that runs does what the feature says; false while none
 // runs.
-func (p *Process) Has(f stream.Feature) bool { return p.droid != nil && p.droid.Version().Has(f) }
+func (p *Process) Supports(f stream.Feature) bool {
+	return p.droid != nil && p.droid.Version().Supports(f)
+}
 
-// Lacks reports that the droid that runs does not do what the feature says, "" when it
+// UnsupportedText reports that the droid that runs does not do what the feature says, "" when it
 // does or when none runs.
-func (p *Process) Lacks(f stream.Feature) string {
-	if p.droid == nil || p.Has(f) {
+func (p *Process) UnsupportedText(f stream.Feature) string {
+	if p.droid == nil || p.Supports(f) {
 		return ""
 	}
-	return " " + p.droid.Version().Lacks(f)
+	return " " + p.droid.Version().UnsupportedText(f)
 }
 
 // Working reports whether droid works on a turn, including one that it began by itself.
