@@ -22,13 +22,13 @@ func (a *Agent) sessionStatus(c *wire.Call) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	place := a.enqueue(c, id, registry.Uses)
-	defer place.Release()
-	if err := lock(c.Context, place); err != nil {
+	ticket := a.enqueue(c, id, registry.Uses)
+	defer ticket.Release()
+	if err := lock(c.Context, ticket); err != nil {
 		return nil, err
 	}
-	_, open := place.Open()
-	place.Unlock()
+	_, open := ticket.Open()
+	ticket.Unlock()
 	if !open {
 		ids, err := a.Threads.IDs(c.Context, id)
 		if err != nil {

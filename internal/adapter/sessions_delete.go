@@ -20,30 +20,30 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	place := a.enqueue(c, id, registry.Opens)
-	defer place.Release()
-	known, err := a.threadAt(c.Context, place)
+	ticket := a.enqueue(c, id, registry.Opens)
+	defer ticket.Release()
+	known, err := a.threadAt(c.Context, ticket)
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(c.Context, place); err != nil {
+	if err := lock(c.Context, ticket); err != nil {
 		return nil, err
 	}
-	open := place.All()
-	place.Unlock()
+	open := ticket.All()
+	ticket.Unlock()
 	if err := a.checkDelete(c.Context, known, open); err != nil {
 		return nil, err // and the sessions stay
 	}
-	if err := lock(c.Context, place); err != nil {
+	if err := lock(c.Context, ticket); err != nil {
 		return nil, err
 	}
-	open = place.All()
-	ids := place.UseFiles(open...) // also those of which it could not be noted that the thread went on there
-	place.Unlock()
+	open = ticket.All()
+	ids := ticket.UseFiles(open...) // also those of which it could not be noted that the thread went on there
+	ticket.Unlock()
 	for _, s := range open {
 		s.CloseDeleted()
 	}
-	place.WaitForFiles()
+	ticket.WaitForFiles()
 	more, unknown := a.Threads.IDs(context.Background(), id) // a command may have had droid make one in the meantime
 	if unknown != nil {
 		return nil, notDeleted(unknown)

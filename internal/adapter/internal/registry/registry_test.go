@@ -17,11 +17,11 @@ import (
 type session struct {
 	thread  int
 	stop    chan struct{}
-	hurried atomic.Bool
+	stopped atomic.Bool
 }
 
-func (s *session) Run()   { <-s.stop }
-func (s *session) Hurry() { s.hurried.Store(true) }
+func (s *session) Run()       { <-s.stop }
+func (s *session) ForceStop() { s.stopped.Store(true) }
 
 // A session that is being closed is unknown at once; who opens it waits until it is gone, and
 // hurries it; who only asks does not.
@@ -43,7 +43,7 @@ func TestSessionThatLeaves(t *testing.T) {
 		opened := make(chan error, 1)
 		go func() { opened <- opens.Lock(t.Context()) }()
 		time.Sleep(3 * time.Second)
-		require.True(t, s.hurried.Load())
+		require.True(t, s.stopped.Load())
 		require.Equal(t, []string{"opens waits for the disk since 3s"}, r.Waits("c", time.Now()))
 		require.Empty(t, opened)
 		close(s.stop)

@@ -8,92 +8,93 @@ import (
 	"time"
 )
 
-// ErrCancelled says that a request was taken back before it acted.
+// ErrCancelled reports that a request was cancelled before it took effect.
 var ErrCancelled = errors.New("the request was cancelled")
 
 // Kind is the effect of a request on the session that it names.
 type Kind int
 
 const (
-	// Uses is something of an open session.
+	// Uses needs an open session.
 	Uses Kind = iota
-	// Prompts is Uses, and is given up when the session's prompts are cancelled.
+	// Prompts is Uses, and ends when the session's prompts are cancelled.
 	Prompts
-	// Opens is one that may open the session, or touch its files, so it waits for those who
-	// use these. It does not know all ids of the session at first, see SetIDs.
+	// Opens may open the session or change its files, so it waits for those that
+	// use them. It does not know all IDs of the session at first, see SetIDs.
 	Opens
 )
 
-// Ticket is a request's place among all. Its methods may be called from any goroutine, but for
-// those that say that they are called in Lock.
+// Ticket is a request's position in the queue of all requests that name a session. Its methods may be
+// called from any goroutine, except for those that must be called between Lock and Unlock.
 type Ticket[S Session] struct {
 	of        *Registry[S]
-	ids       []string // known ids of its session
+	ids       []string // known IDs of its session
 	kind      Kind
-	needsIDs  bool // it opens, and does not know all its ids yet
-	usesFiles bool // it has acted and still uses the session's files
+	needsIDs  bool // it opens, and does not know all its IDs yet
+	usesFiles bool // it has taken effect and still uses the session's files
 	cancelled bool
-	closing   S               // the session that was forgotten and which has not ended yet; none for a request
-	graceful  context.Context // of one that keeps files, see Graceful
+	// closing is set on the ticket of a session that was forgotten and has not ended yet. No request has that ticket.
+	closing   S
+	graceful  context.Context // if it uses files, see Graceful
 	forceStop context.CancelFunc
 	name      string
 	since     time.Time
 }
 
-// Enqueue gives a request that names a session its place behind all that came before. name is
-// the request's, for Waits. It leaves its place in the end.
+// Enqueue adds a request that names a session to the queue. name describes the request in
+// Waits. The caller must call Release.
 func (r *Registry[S]) Enqueue(id, name string, kind Kind) *Ticket[S] {
-	p := &Ticket[S]{of: r, ids: []string{id}, kind: kind, needsIDs: kind == Opens, name: name, since: time.Now()}
+	t := &Ticket[S]{of: r, ids: []string{id}, kind: kind, needsIDs: kind == Opens, name: name, since: time.Now()}
 	r.mu.Lock()
 	defer r.unlock()
-	r.queue = append(r.queue, p)
-	return p
+	r.queue = append(r.queue, t)
+	return t
 }
 
-// ID is the id that the request names.
-func (p *Ticket[S]) ID() string { return p.ids[0] }
+// ID returns the ID that the request names.
+func (t *Ticket[S]) ID() string { return t.ids[0] }
 
-// Lock waits until nothing that was asked before is still to act. From then until Unlock, which must follow, nothing else
-// changes. It returns ErrCancelled or ErrClosed when the turn does not come.
-func (p *Ticket[S]) Lock(ctx context.Context) error {
+// Lock waits until all earlier requests for the session have taken effect, and locks the registry: nothing else changes until
+// Unlock, which must follow. On ErrCancelled and ErrClosed it is not locked.
+func (t *Ticket[S]) Lock(ctx context.Context) error {
 	for {
-		moved, err := p.try()
-		if moved == nil {
+		changed, err := t.try()
+		if changed == nil {
 			return err
 		}
 		select {
-		case <-moved:
+		case <-changed:
 		case <-ctx.Done():
 			return ErrCancelled
 		}
 	}
 }
 
-// try is Lock without waiting: it returns a channel that is closed when it is worth another
-// try, nil when there is nothing to wait for.
-func (p *Ticket[S]) try() (moved <-chan struct{}, err error) {
-	r := p.of
+// try is Lock without waiting: if it must wait, it returns a channel that is closed when
+// another try is worthwhile.
+func (t *Ticket[S]) try() (changed <-chan struct{}, err error) {
+	r := t.of
 	r.mu.Lock()
 	switch {
-	case p.cancelled && p.kind == Prompts:
+	case t.cancelled && t.kind == Prompts:
 		err = ErrCancelled
 	case r.closing:
 		err = ErrClosed
-	case r.isHeld(p):
-		moved = r.changed
+	case r.isHeld(t):
+		changed = r.changed
 	default:
 		return nil, nil
 	}
 	r.mu.Unlock()
-	return moved, err
+	return changed, err
 }
 
-// Unlock ends the turn: the request may hold up others no longer.
-func (p *Ticket[S]) Unlock() { p.of.unlock() }
+// Unlock unlocks the registry. The request still delays later ones, until Release.
+func (t *Ticket[S]) Unlock() { t.of.unlock() }
 
-// isHeld reports whether an earlier place keeps p waiting, and hurries those that can be.
-func (r *Registry[S]) isHeld(p *Ticket[S]) (held bool) {
-	for _, before := range r.holders(p) {
+// isHeld reports whether t waits for an earlier ticket, and makes those end soon that can.
+func (r *Registry[S]) isHeld(t *Ticket[S]) (held bool) {
+	for _, before := range r.holders(t) {
 		held = true
 		switch {
 		case before.isClosing():
@@ -105,148 +106,148 @@ func (r *Registry[S]) isHeld(p *Ticket[S]) (held bool) {
 	return held
 }
 
-// isClosing reports whether a place is a session's that leaves.
-func (p *Ticket[S]) isClosing() bool {
+// isClosing reports whether the ticket is that of a session that ends.
+func (t *Ticket[S]) isClosing() bool {
 	var none S
-	return p.closing != none
+	return t.closing != none
 }
 
-// holders are the earlier places that keep p waiting.
-func (r *Registry[S]) holders(p *Ticket[S]) (holders []*Ticket[S]) {
+// holders returns the earlier tickets that t waits for.
+func (r *Registry[S]) holders(t *Ticket[S]) (holders []*Ticket[S]) {
 	for _, before := range r.queue {
-		if before == p {
+		if before == t {
 			break
 		}
-		if r.holds(before, p) {
+		if r.holds(before, t) {
 			holders = append(holders, before)
 		}
 	}
 	return holders
 }
 
-// holds reports whether p waits for an earlier place. One that names a session which is not
-// known waits for those that may be about to open it under another id.
-func (r *Registry[S]) holds(before, p *Ticket[S]) bool {
-	_, known := r.byID[p.ids[0]]
+// holds reports whether t waits for an earlier ticket. If the session that t names is
+// not known, t also waits for requests that may open it under another ID.
+func (r *Registry[S]) holds(before, t *Ticket[S]) bool {
+	_, known := r.byID[t.ids[0]]
 	switch {
-	case p.kind != Opens && before.usesFiles:
+	case t.kind != Opens && before.usesFiles:
 		return false
-	case p.kind != Opens && before.needsIDs && !known:
+	case t.kind != Opens && before.needsIDs && !known:
 		return true
 	}
-	return slices.ContainsFunc(p.ids, func(id string) bool { return r.isAbout(before, id) })
+	return slices.ContainsFunc(t.ids, func(id string) bool { return r.isAbout(before, id) })
 }
 
-// isAbout reports whether a place is about the session that has an id.
-func (r *Registry[S]) isAbout(p *Ticket[S], id string) bool {
+// isAbout reports whether a ticket is about the session that has an ID.
+func (r *Registry[S]) isAbout(t *Ticket[S], id string) bool {
 	s, known := r.byID[id]
-	return slices.ContainsFunc(p.ids, func(other string) bool { return other == id || known && r.byID[other] == s })
+	return slices.ContainsFunc(t.ids, func(other string) bool { return other == id || known && r.byID[other] == s })
 }
 
-// SetIDs notes all ids of the thread that the request is about.
-func (p *Ticket[S]) SetIDs(ids []string) {
-	p.of.mu.Lock()
-	defer p.of.unlock()
-	p.needsIDs = false
-	p.add(ids)
+// SetIDs records all IDs of the thread that the request is about.
+func (t *Ticket[S]) SetIDs(ids []string) {
+	t.of.mu.Lock()
+	defer t.of.unlock()
+	t.needsIDs = false
+	t.add(ids)
 }
 
-func (p *Ticket[S]) add(ids []string) {
+func (t *Ticket[S]) add(ids []string) {
 	for _, id := range ids {
-		if !slices.Contains(p.ids, id) {
-			p.ids = append(p.ids, id)
+		if !slices.Contains(t.ids, id) {
+			t.ids = append(t.ids, id)
 		}
 	}
 }
 
-// Open is the open session that the request names by its first id, if there is one. It is
-// called in Lock.
-func (p *Ticket[S]) Open() (s S, known bool) {
-	s, known = p.of.byID[p.ids[0]]
+// Open returns the open session that has the request's first ID. The caller must hold Lock.
+func (t *Ticket[S]) Open() (s S, known bool) {
+	s, known = t.of.byID[t.ids[0]]
 	return s, known
 }
 
-// All are the open sessions that the request is about. It is then about all their ids. It is
-// called in Lock.
-func (p *Ticket[S]) All() (sessions []S) {
-	for _, id := range p.ids {
-		if s, open := p.of.byID[id]; open && !slices.Contains(sessions, s) {
+// All returns the open sessions that the request is about, which from now on is about all of their IDs. The caller must
+// hold Lock.
+func (t *Ticket[S]) All() (sessions []S) {
+	for _, id := range t.ids {
+		if s, open := t.of.byID[id]; open && !slices.Contains(sessions, s) {
 			sessions = append(sessions, s)
 		}
 	}
 	for _, s := range sessions {
-		p.add(p.of.idsOf(s))
+		t.add(t.of.idsOf(s))
 	}
 	return sessions
 }
 
-// Find finds the session that has one of these ids; an earlier one counts before a later one. It is called in Lock.
-func (p *Ticket[S]) Find(ids []string) (s S, known bool) {
+// Find returns the session that has one of these IDs, of several the one of the first. The caller must hold Lock.
+func (t *Ticket[S]) Find(ids []string) (s S, known bool) {
 	for _, id := range ids {
-		if s, known = p.of.byID[id]; known {
+		if s, known = t.of.byID[id]; known {
 			break
 		}
 	}
 	return s, known
 }
 
-// AddIDs makes these ids more ids of an open session, but for those that another one has. It is called in Lock.
-func (p *Ticket[S]) AddIDs(s S, ids []string) {
+// AddIDs adds IDs to an open session, except for those of another session. The caller must hold Lock.
+func (t *Ticket[S]) AddIDs(s S, ids []string) {
 	for _, id := range ids {
-		p.of.addID(s, id)
+		t.of.addID(s, id)
 	}
 }
 
-// Begin registers a session under these ids, which are not in use, and runs its loop. It is called in Lock.
-func (p *Ticket[S]) Begin(s S, ids []string) { p.of.begin(s, ids) }
+// Begin registers a session under these IDs, which must not be in use, and runs its loop. The caller must hold Lock.
+func (t *Ticket[S]) Begin(s S, ids []string) { t.of.begin(s, ids) }
 
-// UseFiles notes that the request has acted and uses the files of its sessions until it leaves;
-// open ones among them are forgotten. It is called in Lock.
-func (p *Ticket[S]) UseFiles(open ...S) (ids []string) {
+// UseFiles records that the request has taken effect and uses the files of its sessions until Release.
+// It forgets those of them that are open. The caller must hold Lock.
+func (t *Ticket[S]) UseFiles(open ...S) (ids []string) {
 	for _, s := range open {
-		p.of.forget(s)
+		t.of.forget(s)
 	}
-	p.usesFiles = true
-	p.graceful, p.forceStop = context.WithCancel(context.Background())
-	return p.ids
+	t.usesFiles = true
+	t.graceful, t.forceStop = context.WithCancel(context.Background())
+	return t.ids
 }
 
-// Graceful ends when somebody wants the files that the request keeps, when it has left, and with the agent: until then it may take its time.
-func (p *Ticket[S]) Graceful() context.Context { return p.graceful }
+// Graceful returns a context that ends when somebody waits for the files that the request uses, on Release, and with the agent:
+// until then the request may take its time.
+func (t *Ticket[S]) Graceful() context.Context { return t.graceful }
 
-// WaitForFiles waits until no other request uses the files that the request keeps.
-func (p *Ticket[S]) WaitForFiles() {
+// WaitForFiles waits until no other request uses the files that the request uses.
+func (t *Ticket[S]) WaitForFiles() {
 	for {
-		p.of.mu.Lock()
-		held, moved := p.of.isHeld(p), p.of.changed
-		p.of.mu.Unlock()
+		t.of.mu.Lock()
+		held, changed := t.of.isHeld(t), t.of.changed
+		t.of.mu.Unlock()
 		if !held {
 			return
 		}
-		<-moved
+		<-changed
 	}
 }
 
-// Release gives up the place: the request has acted, or failed. It may be called again.
-func (p *Ticket[S]) Release() {
-	p.of.mu.Lock()
-	defer p.of.unlock()
-	if p.of.queue = slices.DeleteFunc(p.of.queue, func(other *Ticket[S]) bool { return other == p }); p.forceStop != nil {
-		p.forceStop()
+// Release removes the request from the queue, because it has taken effect or failed. It may be called again.
+func (t *Ticket[S]) Release() {
+	t.of.mu.Lock()
+	defer t.of.unlock()
+	if t.of.queue = slices.DeleteFunc(t.of.queue, func(other *Ticket[S]) bool { return other == t }); t.forceStop != nil {
+		t.forceStop()
 	}
 }
 
-// WasCancelled reports whether the session's prompts were cancelled since the request came.
-func (p *Ticket[S]) WasCancelled() bool {
-	p.of.mu.Lock()
-	defer p.of.mu.Unlock()
-	return p.cancelled
+// WasCancelled reports whether the session's prompts were cancelled after the request had arrived.
+func (t *Ticket[S]) WasCancelled() bool {
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	return t.cancelled
 }
 
-func (p *Ticket[S]) describe(now time.Time) string {
+func (t *Ticket[S]) describe(now time.Time) string {
 	missing := "what was asked before it"
-	if p.needsIDs {
+	if t.needsIDs {
 		missing = "the disk"
 	}
-	return fmt.Sprintf("%s waits for %s since %v", p.name, missing, now.Sub(p.since).Round(time.Second))
+	return fmt.Sprintf("%s waits for %s since %v", t.name, missing, now.Sub(t.since).Round(time.Second))
 }
