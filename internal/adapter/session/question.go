@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/internal/updates"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/render"
@@ -24,23 +24,23 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 		return
 	}
 	var asked *render.Questions
-	q := s.questions.Open(ev.RequestID, func(outcome telling.Outcome) {
+	q := s.questions.Open(ev.RequestID, func(outcome updates.Outcome) {
 		answers := cancelled
 		if asked != nil {
 			s.update(asked.After...)
 		}
-		if asked != nil && outcome == telling.Open {
+		if asked != nil && outcome == updates.Open {
 			answers = asked.Answers()
 			if !asked.Refused {
 				s.update(s.show.ShowUnasked(asked)...)
 			}
 		}
-		if outcome != telling.Withdrawn {
+		if outcome != updates.Withdrawn {
 			s.answerQuestions(ev.RequestID, answers)
 		}
 	})
 	defer q.Close()
-	if s.awaitHearing(ctx, q) != telling.Open {
+	if s.awaitHearing(ctx, q) != updates.Open {
 		return
 	}
 	asked = s.show.Questions(ev)
@@ -52,7 +52,7 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 
 // openQuestion is a question of this agent's own that the user has not answered.
 type openQuestion struct {
-	*telling.Question
+	*updates.Question
 	words *render.AgentPrompt
 	not   string // is shown if there is no answer
 	over  bool   // not was shown
@@ -65,7 +65,7 @@ func (p *userPrompt) asks(ctx context.Context, words *render.AgentPrompt, not st
 	q := &openQuestion{Question: p.s.questions.Open("", nil), words: words, not: not}
 	defer q.Close()
 	p.question = q
-	answered = q.Run(ctx, p.s.out, words) == telling.Open
+	answered = q.Run(ctx, p.s.out, words) == updates.Open
 	if !answered && !q.over {
 		p.s.update(words.End(not)...)
 	}

@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/adapter/internal/commands"
 	"droid-acp/internal/adapter/internal/monitor"
 	"droid-acp/internal/adapter/internal/process"
-	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/internal/updates"
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/turns"
@@ -52,10 +52,10 @@ type Session struct {
 	faultReport string               // the path of a report that the user does not know of
 	options     options.State
 	usage       usage
-	out         *telling.Updates // to the editor
+	out         *updates.Sender // to the editor
 	prompts     turns.Queue[*userPrompt]
 	load        *reload           // that has no response, nil for none
-	questions   telling.Questions // what the user is asked
+	questions   updates.Questions // what the user is asked
 	servers     mcp.Servers       // what it knows of its MCP servers, see mcp.go
 	show        *render.View      // what its editor has been shown
 	fileCalls   fileCalls         // what goes through the editor's files
@@ -87,7 +87,7 @@ func New(d *Deps, id, droidID, cwd string, servers []stream.MCPServer) *Session 
 	s.mu = monitor.New(monitor.Hooks{Refresh: s.holdPrompts, Advance: s.advance, Panicked: s.panicked})
 	s.Context, s.Stop = context.WithCancel(d.Context)
 	s.loop = newLoop()
-	s.out = telling.New(d.Conn, s.mu, d.Log)
+	s.out = updates.New(d.Conn, s.mu, d.Log)
 	s.out.SetID(id)
 	s.servers.Use(servers)
 	s.systemPrompt.Store(new(instructions.Instructions))

@@ -17,7 +17,7 @@ import (
 // A thread is one conversation in the editor. /compact and /rewind make droid create another session, in which the thread continues; it is
 // found by the ids of all of them.
 
-// thread is one conversation. The registry knows the ids that it had before, and telling.Updates
+// thread is one conversation. The registry knows the ids that it had before, and updates.Sender
 // by which one the editor used it last.
 type thread struct {
 	droidID string // of droid's session that the process works on, or the next one is to load

@@ -1,4 +1,4 @@
-package telling
+package updates
 
 import (
 	"fmt"
@@ -18,13 +18,13 @@ import (
 
 // way is the way of a session to an editor, whose next line is next, and which say has answer.
 type way struct {
-	*Updates
+	*Sender
 	next func() string
 	say  func(line string)
 }
 
 // post has f run with the session's lock.
-func (w *Updates) post(f func()) { w.monitor.Post(f) }
+func (w *Sender) post(f func()) { w.monitor.Post(f) }
 
 // asking runs a test in a bubble.
 func asking(t *testing.T, test func(t *testing.T, w way)) {
@@ -50,9 +50,9 @@ func asking(t *testing.T, test func(t *testing.T, w way)) {
 func TestAsk(t *testing.T) {
 	asking(t, func(t *testing.T, w way) {
 		got := make(chan string, 9)
-		ask := func() (r *PromptRequest[string]) {
+		ask := func() (r *Request[string]) {
 			w.post(func() {
-				r = SendRequest[string](w.Updates, "m", nil)
+				r = SendRequest[string](w.Sender, "m", nil)
 				w.monitor.Go(func() { got <- fmt.Sprint(r.Await(t.Context())) })
 			})
 			synctest.Wait()
@@ -91,7 +91,7 @@ func TestAsk(t *testing.T) {
 // taken back.
 func TestAskBeside(t *testing.T) {
 	asking(t, func(t *testing.T, w way) {
-		ask := func() *AsyncRequest[string] { return SendAsync[string](w.Updates, "m", nil) }
+		ask := func() *AsyncRequest[string] { return SendAsync[string](w.Sender, "m", nil) }
 		busy := make(chan struct{})
 		w.post(func() { <-busy })
 		first := ask()
@@ -118,7 +118,7 @@ func TestAskBeside(t *testing.T) {
 func TestHeldRequest(t *testing.T) {
 	asking(t, func(t *testing.T, w way) {
 		w.Hold()
-		first, second := SendAsync[string](w.Updates, "one", nil), SendAsync[string](w.Updates, "two", nil)
+		first, second := SendAsync[string](w.Sender, "one", nil), SendAsync[string](w.Sender, "two", nil)
 		require.True(t, first.Withdraw())
 		require.False(t, first.Withdraw())
 		require.Len(t, w.Requests(time.Now()), 1)

@@ -1,4 +1,4 @@
-package telling
+package updates
 
 import (
 	"encoding/json"
@@ -40,7 +40,7 @@ func (l *listener) take() []string {
 }
 
 // openWay is the way to an editor that knows the session.
-func openWay(l *listener) *Updates {
+func openWay(l *listener) *Sender {
 	w := New(l, nil, zap.NewNop())
 	w.Release()
 	return w
@@ -137,7 +137,7 @@ func TestTextsNameTheirMessage(t *testing.T) {
 
 // TestNoticesWaitOnce for the next prompt.
 func TestNoticesWaitOnce(t *testing.T) {
-	var w Updates
+	var w Sender
 	w.AddNotices("one", "two", "one")
 	w.AddNotices("two")
 	require.Equal(t, []string{"one", "two"}, w.TakeNotices())
@@ -148,17 +148,17 @@ func TestNoticesWaitOnce(t *testing.T) {
 
 // TestNoEditor: what is told to nobody is dropped, and there is always room for it.
 func TestNoEditor(t *testing.T) {
-	var w Updates
+	var w Sender
 	require.Nil(t, w.Full())
 	w.Send(render.Text{Text: "x"})
 	w.Send(mode("spec"))
 	w.Send(protocol.ToolCall{})
-	require.NotNil(t, (&Updates{editor: new(listener)}).Full())
+	require.NotNil(t, (&Sender{editor: new(listener)}).Full())
 }
 
 // Words of droid's that wait are put together by message, and bounded.
 func TestKeepText(t *testing.T) {
-	var w Updates
+	var w Sender
 	for _, text := range []render.Text{{MessageID: "a", Text: "one "}, {MessageID: "a", Text: "two"}, {MessageID: "b", Text: "three"}} {
 		w.KeepText(text)
 	}
