@@ -50,7 +50,7 @@ func (a *Agent) unarchiveSession(c *wire.Call) (any, *jsonrpc.Error) {
 	return struct{}{}, nil
 }
 
-// setArchived notes in the store whether the thread that a call names is archived. The caller releases the place, unless it gets an error.
+// setArchived notes in the store whether the thread that a call names is archived. The caller must release the ticket, unless it gets an error.
 func (a *Agent) setArchived(c *wire.Call, archived bool) (_ *session.Ticket, err *jsonrpc.Error) {
 	id, err := sessionID(c)
 	if err != nil {

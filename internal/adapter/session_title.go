@@ -56,7 +56,7 @@ func (a *Agent) setTitle(c *wire.Call) (any, *jsonrpc.Error) {
 }
 
 // setStoredTitle gives a thread that is not open here a title, by its newest session: a process loads that briefly and then ends in the
-// background. The request's place is released when that process is gone.
+// background. The ticket is released when that process has exited.
 func (a *Agent) setStoredTitle(ctx context.Context, ticket *session.Ticket, id, title string) *jsonrpc.Error {
 	held := true
 	defer func() {

@@ -15,8 +15,7 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// decodeNamed reads the params of a method that opens a stored session, and gives the call
-// its place.
+// decodeNamed decodes the params of a method that opens a stored session, and queues the call.
 func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, ticket *session.Ticket, err *jsonrpc.Error) {
 	if err = acperr.Decode(c.Params, &p); err == nil {
 		err = checkSessionID(p.SessionID)

@@ -56,14 +56,13 @@ type PendingLogin struct {
 	server string
 }
 
-// BeginLogin says that the user wants to log in to a server. It is forgotten when another login is asked for.
+// BeginLogin records that the user wants to log in to a server. It replaces the PendingLogin before.
 func (s *Servers) BeginLogin(server string) *PendingLogin {
 	s.pending = &PendingLogin{server: server}
 	return s.pending
 }
 
-// DropLogin forgets a login that was asked for. It reports whether that one still
-// waited for an address.
+// DropLogin removes a PendingLogin. It reports whether that still waited for an address.
 func (s *Servers) DropLogin(a *PendingLogin) (waited bool) {
 	if s.pending != a {
 		return false

@@ -63,13 +63,13 @@ func (s *Session) unlockedFor(ctx context.Context, limit time.Duration, f func(c
 // async runs f in another goroutine, without the lock. f's context ends with the session, which waits for f before it ends.
 func (s *Session) async(f func(ctx context.Context)) { s.mu.Go(func() { s.unlocked(s.Context, f) }) }
 
-// EndError answers who asks a session that has ended, or is about to.
+// EndError returns the error for requests to a session that has ended or is ending.
 func (s *Session) EndError() *jsonrpc.Error { return cmp.Or(s.unfit.Load(), acperr.Ending()) }
 
-// Ticket is a request's place among all that name a session.
+// Ticket is a request's position in the queue of all requests that name a session.
 type Ticket = registry.Ticket[*Session]
 
-// TicketError answers a request that the registry does not let act.
+// TicketError converts an error of Ticket.Lock for the client.
 func TicketError(err error) *jsonrpc.Error {
 	switch {
 	case errors.Is(err, registry.ErrCancelled):

@@ -18,8 +18,8 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// Process is the droid that works for a session, while there is one. But for ForceStop it is
-// touched with the session's lock alone. It is in one of five states:
+// Process is the droid that works for a session, if there is one. Except for ForceStop, the caller of each
+// method must hold the session's lock. It is in one of five states:
 //
 //	none      no droid runs                        Client is nil
 //	starting  one is being started                 Starting
@@ -27,7 +27,7 @@ import (
 //	ending    it ends; that is awaited             Client, Ending
 //	died      it has ended, also by a kill         Client is nil, LastCrash says why
 //
-// Beside that, a droid that was retired (see Replace) may still be on its way out: Exiting.
+// In addition, a droid that was replaced (see Replace) may still be exiting: Exiting.
 type Process struct {
 	droid       *droid.Client       // nil while none runs
 	normalizer  *quirks.Normalizer  // of that droid, or of the last one
@@ -61,10 +61,10 @@ func New() (p Process) {
 	return p
 }
 
-// Client is the droid that runs, nil for none.
+// Client returns the droid that runs, nil for none.
 func (p *Process) Client() *droid.Client { return p.droid }
 
-// Normalizer is the normalizer of that droid's events, or of the last one's.
+// Normalizer returns the normalizer of that droid's events, or of the last one's.
 func (p *Process) Normalizer() *quirks.Normalizer { return p.normalizer }
 
 // Events returns the droid's events, nil while none runs.
@@ -75,8 +75,7 @@ func (p *Process) Events() <-chan stream.Event {
 	return p.droid.Events()
 }
 
-// Supports reports whether the droid that runs does what the feature says; false while none
-// runs.
+// Supports reports whether a droid runs and supports the feature.
 func (p *Process) Supports(f stream.Feature) bool {
 	return p.droid != nil && p.droid.Version().Supports(f)
 }
@@ -100,10 +99,10 @@ func (p *Process) SubagentsWork() bool {
 	return p.droid != nil && p.normalizer != nil && p.normalizer.AnySubagentRunning()
 }
 
-// MarkNeedsCreate notes that the session has an id and no droid has made it.
+// MarkNeedsCreate records that the session has an ID, but no droid has created it.
 func (p *Process) MarkNeedsCreate() { p.needsCreate = true }
 
-// NeedsCreate reports whether the first droid that is started is to make the session, and not to load it.
+// NeedsCreate reports whether the first droid must create the session instead of loading it.
 func (p *Process) NeedsCreate() bool { return p.needsCreate }
 
 // BeginStart notes that a droid is being started, and asked for so many messages. It reports false when one is already.
@@ -175,13 +174,13 @@ func (p *Process) LoseBackground() (left []*background.Command, runs bool) {
 	return left, runs
 }
 
-// BeginQuery notes that droid is asked something about itself. Answered follows.
+// BeginQuery records that droid is asked for something about itself. EndQuery must follow.
 func (p *Process) BeginQuery() { p.queries++ }
 
-// EndQuery notes that such a question has its answer, or gets none.
+// EndQuery records that a query was answered or has failed.
 func (p *Process) EndQuery() { p.queries-- }
 
-// HasQueries reports whether droid is to answer a question about itself.
+// HasQueries reports whether a query is pending.
 func (p *Process) HasQueries() bool { return p.queries > 0 }
 
 // Pause says whether droid is left unread for now.

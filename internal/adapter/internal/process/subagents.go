@@ -62,7 +62,7 @@ func (f *Subagents) Next(now time.Time) (ids []string) {
 	return ids
 }
 
-// Offset is how far a subagent's file was read.
+// Offset returns how far a subagent's file was read.
 func (f *Subagents) Offset(id string) (from store.Offset) {
 	if one := f.all[id]; one != nil {
 		from = one.place
