@@ -36,8 +36,7 @@ func (e *editor) activities() (reports []string) {
 	return reports
 }
 
-// TestActivity checks that the server that keeps the agent is notified when a session starts any kind of work, and when it becomes idle,
-// after all its output.
+// A server that keeps the agent is notified when a session begins any work, and, behind all of its messages, when it becomes idle.
 func TestActivity(t *testing.T) {
 	for name, row := range map[string]struct {
 		script fakedroid.Script

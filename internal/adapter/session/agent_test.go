@@ -372,7 +372,7 @@ func TestPanicEndsTheRequestAlone(t *testing.T) {
 	})
 }
 
-// The first prompt of the session shows a warning that droid ignores the client's MCP servers.
+// The user is notified with the first prompt of the session.
 func TestQuirk24_IgnoredMCPServersAreTold(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := connect(t, playing(says("hi"), v))
@@ -384,7 +384,7 @@ func TestQuirk24_IgnoredMCPServersAreTold(t *testing.T) {
 	})
 }
 
-// TestLogOfSessions checks that each session that is opened or ends is logged once, with its id.
+// TestLogOfSessions: the log has one line for each session that is opened or ends, with its ID.
 func TestLogOfSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)

@@ -106,7 +106,7 @@ func TestOneKeyGrantsTheLeast(t *testing.T) {
 // selectedOption matches droid's answer to a permission request.
 var selectedOption = regexp.MustCompile(`"selectedOption":"([^"]*)"`)
 
-// oneKey makes a client answer a request by the kind of an option, and checks the answer that droid gets.
+// oneKey makes a client answer a request by the kind of an option, and checks the answer to droid.
 func oneKey(t *testing.T, name, client, kind string, request fakedroid.Fields) {
 	var told string
 	tap := func(line []byte) {
@@ -180,7 +180,7 @@ func TestHiddenOptionIsARefusal(t *testing.T) {
 	})
 }
 
-// soFar returns what came until now, even while something is running.
+// soFar returns the messages until now, even if something is still running.
 func (e *editor) soFar() []wireMessage {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -95,7 +95,7 @@ func fakeDroid(script fakedroid.Script, options ...fakedroid.Option) *droid.Clie
 	return tappedDroid(nil, script, options...)
 }
 
-// tappedDroid is fakeDroid with a copy of its input, one line per Write.
+// tappedDroid is fakeDroid with a copy of everything that it receives, a line for each Write.
 func tappedDroid(tap func(line []byte), script fakedroid.Script, options ...fakedroid.Option) *droid.Client {
 	stdout, stdin := fakedroid.Start(script, options...)
 	return droid.NewClient(stdout, tapped{stdin, tap}, zap.NewNop())
@@ -360,7 +360,7 @@ func ended(m wireMessage) string {
 	return r.StopReason
 }
 
-// allOf returns the kind of an error and its whole text, message or details, in one line.
+// allOf returns the kind and all texts of an error in one line.
 func allOf(e *acptest.Error) string {
 	var data struct{ Kind, Details string }
 	_ = json.Unmarshal(e.Data, &data)

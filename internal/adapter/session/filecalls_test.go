@@ -83,8 +83,7 @@ func TestEditOfAnOpenFile(t *testing.T) {
 	}
 }
 
-// TestEditThatTheEditorMisses checks that the user gets a warning that an edit is only on the disk if the journal cannot be written (a full
-// ~/.local).
+// TestEditThatTheEditorMisses: if the journal cannot be written (a full ~/.local), a notice says that the edit is on the disk alone.
 func TestEditThatTheEditorMisses(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		r := room(t, v)
@@ -101,8 +100,8 @@ func TestEditThatTheEditorMisses(t *testing.T) {
 	})
 }
 
-// TestLateConflictIsTold checks a conflict that is found late: the editor was slow to save, and droid's edit gave way to what the user had
-// typed. Droid's next call that involves files shows a warning.
+// TestLateConflictIsTold: an edit was dropped for what the user had typed, because the editor saved that late. The user is notified with
+// droid's next call that concerns files.
 func TestLateConflictIsTold(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		var slow atomic.Bool
@@ -143,8 +142,8 @@ func TestRefusedEditOfUnsavedText(t *testing.T) {
 	})
 }
 
-// A cancel ends the turn at once and leaves the file unchanged: while the user is asked, right after they allowed the edit, while a slow
-// editor is asked for what they typed in between, and at any other slow step.
+// A cancel ends the turn at once and leaves the file as it is: while the user is asked, right after they have allowed the edit, when the
+// editor is slow to return what they have typed, and at every other step that is slow.
 func TestCancelOfAnEdit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		slowAt string

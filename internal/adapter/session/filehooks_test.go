@@ -192,8 +192,8 @@ func TestEditorFilesOfAnUnknownClient(t *testing.T) {
 	})
 }
 
-// If files stay on the disk, the agent still asks a client whose answers can be trusted for unsaved text, and warns once per turn that
-// droid does not see it. If the answers cannot be trusted, there is no warning.
+// If files stay on the disk, a client whose answers can be trusted is asked, and the user is notified once a turn that droid does not see
+// unsaved changes. If that is not certain, nothing is said.
 func TestUnsavedTextThatDroidDoesNotSee(t *testing.T) {
 	const told = "Your unsaved changes in `"
 	for name, c := range map[string]struct {
@@ -327,7 +327,8 @@ func TestHooksOfLaterProcesses(t *testing.T) {
 	}
 }
 
-// An incomplete edit of an earlier agent is shown once, wherever files live, and is completed when droid reads the file again.
+// An edit that an earlier agent left, and that cannot be completed, is reported once, wherever files are, and is completed when droid reads
+// the file again.
 func TestEditThatStays(t *testing.T) {
 	for _, capabilities := range []string{bothMethods, `{}`} {
 		bothDroids(t, func(t *testing.T, v fakedroid.Version) {
@@ -365,10 +366,9 @@ func TestEditThatStays(t *testing.T) {
 	}
 }
 
-// One edit needs all of these requests to the editor: one before the user is asked, which saves unsaved text, so that the diff and droid
-// have it; one after they allowed the edit, for what they typed in between; two when the old text is restored on the disk, since a reload
-// in the editor that was under way would make the edit twice; and one after the write, for an editor that writes files without changing its
-// buffer.
+// One edit needs all of these requests to the editor: before the user is asked, so that unsaved text is saved, and the diff and droid have
+// it; when the user has allowed the edit, for what they have typed since; twice when the old text is back on the disk, since a reload that
+// was under way in the editor would make the edit twice; and once after the write, for an editor that writes without its buffer.
 func TestRequestsOfOneEdit(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		for mode, want := range map[string][]string{

@@ -31,7 +31,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the acp.golden sections of testdata/fixtures")
 
-// The goldens contain what Zed gets, and the lines that differ for an unknown client.
+// The goldens are the messages to Zed, and those lines that an unknown client receives in another form.
 const (
 	acpGolden       = "acp.golden"
 	plainGolden     = "acp.plain.golden"
@@ -122,7 +122,7 @@ func replayed(t *testing.T, c *fixture.Conversation, client string) string {
 		synctest.Wait()
 		script.act(e, step)
 	}
-	time.Sleep(time.Minute + time.Second) // a silent model is reported after a minute
+	time.Sleep(time.Minute + time.Second) // the user is notified of a silent model
 	synctest.Wait()
 	e.close()
 	lines := readable(inOrder(e.received()[1:]), c) // without the result of initialize
@@ -318,7 +318,7 @@ func (r *recordedClient) answer(p permission) string {
 
 var uuidPattern = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// readable writes messages as "method params", with the text chunks of a message joined, without the session id, and with generated ids
+// readable writes messages as "method params", with the text chunks of a message joined, without the session ID, and with generated IDs
 // hidden.
 func readable(messages []wireMessage, c *fixture.Conversation) string {
 	recorded := map[string]bool{}
@@ -331,7 +331,7 @@ func readable(messages []wireMessage, c *fixture.Conversation) string {
 	var last *chunk
 	for _, m := range messages {
 		if m.Method == "$/cancel_request" {
-			continue // the SDK sends it from a separate goroutine: its position varies
+			continue // the SDK sends it from another goroutine
 		}
 		if ownUpdate(m) {
 			continue
@@ -358,7 +358,7 @@ func readable(messages []wireMessage, c *fixture.Conversation) string {
 	})
 }
 
-// ownUpdate reports whether an update depends on more than the recording, or comes at varying times. Such updates have separate tests.
+// ownUpdate reports whether an update does not come from the recording, or comes at varying times. Such updates have other tests.
 func ownUpdate(m wireMessage) bool {
 	var p struct {
 		Update struct{ SessionUpdate string }

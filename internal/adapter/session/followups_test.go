@@ -48,7 +48,7 @@ func (s *slow) script() fakedroid.Script {
 	})
 }
 
-// A queued prompt may link a file that the previous turn creates: the model does not read that the file is missing.
+// A prompt that waits may link a file that the turn before it makes: the model is not sent a text that the file is missing.
 func TestLinkToWhatTheTurnBeforeMakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var made atomic.Bool
@@ -76,7 +76,7 @@ func TestLinkToWhatTheTurnBeforeMakes(t *testing.T) {
 	})
 }
 
-// A warning for the next prompt is shown once, however often it was found while the editor opened the session.
+// A notice for the next prompt is shown once, however often its cause was found while the editor opened the session.
 func TestNoteIsToldOnce(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		stored := new(fakedroid.Sessions)

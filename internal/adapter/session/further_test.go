@@ -47,7 +47,7 @@ func toolOrAnswer(saw *[]string, tools ...fakedroid.Tool) fakedroid.Script {
 	})
 }
 
-// A turn's open form ends with the turn and with the client: droid gets "cancel" once, the model hears nothing, and the choice does not
+// An open form ends with its turn and with its client: droid is answered "cancel" once, the model receives nothing, and the choice does not
 // come back.
 func TestFormThatIsLeftOpen(t *testing.T) {
 	for name, form := range map[string]struct {

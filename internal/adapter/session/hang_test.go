@@ -20,8 +20,8 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// hangTests maps each call that may hang to a user action that leads to it. internal/testing/archtest checks that each call has one. They
-// use the session "mine", and a stored one.
+// hangTests holds an action of the user that reaches each call that may hang, by the name of the call. internal/testing/archtest checks
+// that each has one. They use the session "mine", and a stored one.
 var hangTests = map[files.CallName]func(d *disk, stored string){
 	"stat":           opensSession,
 	"EvalSymlinks":   loadsStored,

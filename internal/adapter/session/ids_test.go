@@ -51,7 +51,7 @@ var methodsWithSession = map[string]string{
 	"_droid/export":              `{"sessionId":%s,"path":"out.html"}`,
 }
 
-// storeEditor returns an editor whose agent has a separate store, and the lines that its droids got.
+// storeEditor is an editor whose agent has a separate store and whose droids record what they receive.
 func storeEditor(t *testing.T) (e *editor, told *bytes.Buffer) {
 	t.Helper()
 	told = new(bytes.Buffer)
@@ -63,8 +63,8 @@ func storeEditor(t *testing.T) (e *editor, told *bytes.Buffer) {
 	return e, told
 }
 
-// Every method rejects ids that do not name a single file, and droid gets none of them. A well-formed id without a session is an unknown
-// session, which delete treats as already deleted.
+// Every method refuses IDs that cannot name one file, and droid receives none of them. A well-formed ID that no session has is an unknown
+// session, which counts as deleted.
 func TestHostileAndUnknownSessionIDs(t *testing.T) {
 	for method, params := range methodsWithSession {
 		t.Run(method, inBubble(func(t *testing.T) {

@@ -80,7 +80,7 @@ func quoted(text string) string {
 	return string(raw)
 }
 
-// The spare process is for the first session. It ends after a while if no session comes; a later session starts another process.
+// The prewarmed droid is for the first session. If none comes, it ends; a later session starts another process.
 func TestSpareDoesNotStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var clients []*droid.Client

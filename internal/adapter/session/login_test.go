@@ -77,7 +77,7 @@ func afterOpening(proceed <-chan struct{}) fakelogin.Script {
 	}
 }
 
-// The methods depend on the client's capabilities; the agent's two are always listed, and listing needs no droid.
+// The methods are those that the client supports, and always two of the agent's, which need no droid.
 func TestAuthMethods(t *testing.T) {
 	for capabilities, want := range map[string]string{
 		`{}`:                               `device-pairing factory-api-key`,
@@ -185,8 +185,7 @@ func TestLoginMethods(t *testing.T) {
 	})
 }
 
-// A second request gets the address at which the first one's login can be completed. A login that is about to end does not block the next
-// one.
+// A second request gets an error that names the first login. A login that is ending does not block the next one.
 func TestOneLoginAtATime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		proceed, runs := make(chan struct{}), atomic.Int32{}

@@ -81,7 +81,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// The user is warned once of a default that droid changed.
+// A default that droid changed is reported once.
 func TestIgnoredDefaultIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := connect(t, playing(says("hi")))
@@ -191,7 +191,7 @@ func TestNoBooleanOption(t *testing.T) {
 	}
 }
 
-// TestOptionsBehindTheResponse checks that a change right after a response that lists the options is sent after it.
+// TestOptionsBehindTheResponse: a change right after a response that lists the options is sent after it.
 func TestOptionsBehindTheResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(line []byte) {

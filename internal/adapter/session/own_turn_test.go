@@ -22,8 +22,8 @@ func messageOf(report fakedroid.Prompt) ownTurn {
 	return func(d *fakedroid.Droid, body func() error) error { return d.Turn(report, body) }
 }
 
-// reporting is a droid that begins a turn by itself a second after its first one, as it does for a subagent's late report. It reads its
-// input only after that turn.
+// reporting is a droid that begins a turn by itself a second after its first one, as a subagent's late report causes. It accepts messages
+// that arrive during the turn afterwards.
 func reporting(report ownTurn) fakedroid.Script {
 	return func(d *fakedroid.Droid) error {
 		for first := true; ; first = false {
@@ -44,9 +44,9 @@ func reporting(report ownTurn) fakedroid.Script {
 	}
 }
 
-// TestTurnThatDroidBegins checks a turn without a prompt: its output is shown once and in order; a prompt that comes during it ends after
-// the prompt's own answer; a cancel stops both; and each response has the stop reason of its own prompt. It tries the form of a subagent's
-// report (0.215, 0.225) and all other forms that droid has for its messages.
+// TestTurnThatDroidBegins: what droid says without a prompt is shown once, in order; a prompt that arrives during it ends after its own
+// answer; a cancel stops both. No response has the stop reason of another turn. In addition to a subagent's report (0.215, 0.225), each
+// other form is tried that droid has for such messages.
 func TestTurnThatDroidBegins(t *testing.T) {
 	const said = "The subagent found three files."
 	for form, report := range map[string]ownTurn{
@@ -137,7 +137,7 @@ func TestTurnThatDroidBeginsKeepsTheProcess(t *testing.T) {
 	})
 }
 
-// reportsAndAsks is a droid that begins a turn by itself a second after its first one, says something in it, and asks for a permission.
+// reportsAndAsks is a droid that begins another turn a second after its first one, in which it says something and requests a permission.
 func reportsAndAsks(d *fakedroid.Droid) error {
 	p, err := d.AwaitPrompt()
 	if err == nil {
@@ -155,8 +155,8 @@ func reportsAndAsks(d *fakedroid.Droid) error {
 	return err
 }
 
-// TestLoadThatReplacesAnAskingDroid checks that the droid's question is withdrawn, that the editor gets the end of its turn, and that the
-// session is parked later.
+// TestLoadThatReplacesAnAskingDroid: its question is withdrawn, the user is notified that its turn has ended, and the session is parked
+// later.
 func TestLoadThatReplacesAnAskingDroid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sessions := fakedroid.WithSessions(new(fakedroid.Sessions))
@@ -203,9 +203,8 @@ func TestLoadWhileAnOwnTurnAsks(t *testing.T) {
 	})
 }
 
-// TestQuestionWaitsForAPrompt checks a client that ignores updates and requests outside its prompts, or loses them with the next answer:
-// the question waits for its next prompt.
-// A cancel and the end of droid withdraw it like a question that the user sees.
+// TestQuestionWaitsForAPrompt: a client that ignores updates and requests while none of its prompts runs, or drops them with the next
+// response, is asked when one runs. A cancel and droid's end withdraw the question as they do when the user sees it.
 func TestQuestionWaitsForAPrompt(t *testing.T) {
 	for name, next := range map[string]func(e *editor){
 		"a prompt": func(e *editor) {
@@ -304,7 +303,7 @@ func TestPromptBehindAQuestionSaysSo(t *testing.T) {
 	})
 }
 
-// TestCancelOfAnOwnTurnAsksNoMore checks that a cancel rejects droid's other questions together with the open one.
+// TestCancelOfAnOwnTurnAsksNoMore: requests of droid's that wait behind the open question are refused with it.
 func TestCancelOfAnOwnTurnAsksNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asks := func(d *fakedroid.Droid) error {

@@ -94,7 +94,7 @@ func TestPanicWithoutTheLockEndsOneTurn(t *testing.T) {
 	}
 }
 
-// TestPanicLeavesNoRequestWithoutAnswer checks that a panic in the session, or in a concurrent call, answers the requests that wait for it.
+// TestPanicLeavesNoRequestWithoutAnswer: after a panic, requests that waited for the session or for a concurrent call are answered.
 func TestPanicLeavesNoRequestWithoutAnswer(t *testing.T) {
 	for name, method := range map[string][2]string{
 		"mode":      {"session/set_mode", `{"sessionId":%q,"modeId":"spec"}`},

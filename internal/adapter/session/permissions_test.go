@@ -75,7 +75,7 @@ func TestPermissionIsTakenBackAsItIsListed(t *testing.T) {
 	})
 }
 
-// The settings are checked again after a permission was revoked, since droid, which read the file earlier, may write it back.
+// After a permission was withdrawn, the project is checked again: droid, which has read the file before, may write it again.
 func TestPermissionIsTakenBack(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	const settings, without = `{"commandAllowlist":["touch","make"],"commandDenylist":["curl"]}`, `{"commandAllowlist":["make"],"commandDenylist":["curl"]}`

@@ -36,7 +36,7 @@ func TestKernelFilesAreNotRead(t *testing.T) {
 	}
 }
 
-// All files that hang together cost half a second, and are shown without their text.
+// A file that hangs delays all by half a second in total, and is shown without its text.
 func TestReadingsThatHangAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})

@@ -20,8 +20,8 @@ var (
 	noTitle  = regexp.MustCompile(`[{\[]"|^\{\}$|[[:cntrl:]]`)
 )
 
-// readsWell checks that people can read what an editor gets for a recording: between two prompts or decisions the agent does not repeat
-// itself, and calls are shown as words, a diff or an output, not as messages between droid and the model.
+// readsWell checks what an editor is sent of a recording as a reader would: between two prompts or decisions the agent says nothing twice,
+// and calls are described by a text, a diff or an output, not in the format of droid and the model.
 func readsWell(sent string) error {
 	var said []string
 	kinds := map[string]string{} // by the ids of calls

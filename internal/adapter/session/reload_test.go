@@ -64,7 +64,7 @@ func TestSecondOpenerGetsItsHistory(t *testing.T) {
 	}
 }
 
-// Before the response to a load, the editor gets once more what it knew: the commands, and the usage of the context.
+// Before the response to a load the editor is sent its state again, once: the commands, and how full the context is.
 func TestLoadTellsAnewWhatTheEditorKnew(t *testing.T) {
 	for name, closed := range map[string]bool{"open": false, "stored": true} {
 		t.Run(name, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestPanicWhenALoadHasCome(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("one"))
 		e.inside(func(s *session.Session) { // the ids of the calls that the load has shown cannot be taken
 			s.View().Event(render.Moment{}, quirks.ToolStarted{ID: "t"}, nil)
-			*s.Process().Norm() = quirks.Normalizer{}
+			*s.Process().Normalizer() = quirks.Normalizer{}
 		})
 		load := e.request("session/load", sessionParamsOf(e.session))
 		behind := e.request("session/resume", sessionParamsOf(e.session))

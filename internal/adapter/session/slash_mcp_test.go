@@ -98,8 +98,7 @@ func TestMCPServerIsChanged(t *testing.T) {
 	}
 }
 
-// TestMCPLogoutWithoutALogin checks the error for a server without a login. Only servers over HTTP have one; for others, droid's refusal
-// names its protocol.
+// TestMCPLogoutWithoutALogin: only a server over HTTP has a login. For any other droid refuses the logout in terms of its own protocol.
 func TestMCPLogoutWithoutALogin(t *testing.T) {
 	for kind, says := range map[string]string{
 		"stdio":     "droid did not log out of the MCP server mine: it is a program that runs on your machine, so it has no login.",
@@ -184,8 +183,8 @@ func TestSkills(t *testing.T) {
 	})
 }
 
-// TestCancelledMCPReconnect checks that a cancel while droid lists its servers ends the command without switching any; a server that was
-// stopped already is started again, and the answer says so.
+// TestCancelledMCPReconnect: a cancel while droid lists its servers ends the command, and no server is switched. A server that was already
+// stopped is started again, and the user is notified.
 func TestCancelledMCPReconnect(t *testing.T) {
 	for _, listing := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

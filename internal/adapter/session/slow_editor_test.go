@@ -58,7 +58,7 @@ func (r *pausedReader) Read(p []byte) (int, error) {
 // muchText is as many bytes as may wait for an editor of these tests before droid has to: more than are written at once.
 const muchText = 512 << 10
 
-// longWord is repeated by the endless script.
+// longWord is the text that the endless script repeats.
 var longWord = strings.Repeat("w", 999) + " "
 
 // endless writes words until it is interrupted.
@@ -75,9 +75,9 @@ func endless() fakedroid.Script {
 	})
 }
 
-// TestCancelIsHeardWhileTheEditorReadsNothing checks a model that writes without end to an editor that does not read. The editor's cancel
-// still reaches droid, droid is read to the end of its turn, and the editor then reads the whole text from before the cancel, in order, and
-// the one response.
+// TestCancelIsHeardWhileTheEditorReadsNothing: the model writes without end, and the editor reads nothing. Its cancel still reaches droid,
+// and droid is read to the end of its turn. What the editor reads afterwards is the text before the cancel, whole and in order, and one
+// response.
 func TestCancelIsHeardWhileTheEditorReadsNothing(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		told := new(toldLines)

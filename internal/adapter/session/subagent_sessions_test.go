@@ -20,7 +20,7 @@ import (
 
 const takesSubagents = `{"subagents":{}}`
 
-// story returns the editor's view of a session and its subagents, one line per text, question or update, each after its session's name.
+// story summarizes the updates of a session and of its subagents: the session, the kind and a part of the content.
 func (e *editor) story() (lines []string) {
 	names := map[string]string{e.session: "droid"}
 	chunk := "" // whose text the last line has, and which
@@ -88,8 +88,8 @@ func subagentEditor(t *testing.T, root string, start starter) *editor {
 
 const lookPrompt = `[{"type":"text","text":"look"}]`
 
-// A subagent that droid waits for is announced before all its updates; its calls and questions come under its session id, with their own
-// call ids and not among droid's; at the end it is idle.
+// A subagent that droid waits for is announced before its updates, which have its ID, as do its requests; then it becomes idle. Its calls
+// have their own IDs, and none of them appears among droid's.
 func TestSubagentAsASession(t *testing.T) {
 	for answer, end := range map[string]string{"yes": "completed", "no": "failed"} {
 		bubble(t, func(t *testing.T) {

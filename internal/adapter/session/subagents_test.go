@@ -31,10 +31,10 @@ func withSubagents(t *testing.T, script subagentScript) *editor {
 	return beginOn(t, root, playing(fakedroid.EachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return script(d, p, root) }), sessions))
 }
 
-// shownCall is the editor's state of a call.
+// shownCall is a call as the editor shows it.
 type shownCall struct{ title, status, text string }
 
-// shownCalls returns the calls that the editor got since the last load, by their ids.
+// shownCalls returns the calls that were sent to the editor since the last load, by their IDs.
 func (e *editor) shownCalls() map[string]shownCall {
 	calls := map[string]shownCall{}
 	for _, m := range e.received() {
@@ -313,8 +313,7 @@ func TestSubagentsFileHangs(t *testing.T) {
 	})
 }
 
-// TestSubagentInBackground checks that its Task shows that it works, what it does, and how it ended, and that its report is shown under its
-// name.
+// TestSubagentInBackground: its Task shows that it works, what it does, and how it ended. Its report is shown under its name.
 func TestSubagentInBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := t.TempDir()
@@ -338,8 +337,8 @@ func TestSubagentInBackground(t *testing.T) {
 	})
 }
 
-// A reloaded session shows of a subagent in the background what it does while it works, and its answer after it reported. If droid has
-// exited in between, its outcome is unknown, whatever droid's store says.
+// A load shows of a subagent in the background what it does if it works, and its answer if it has reported. If droid has exited before, its
+// outcome is unknown, whatever droid's store says.
 func TestLoadWithSubagents(t *testing.T) {
 	for name, want := range map[string]string{
 		"works":    "- `Execute` touch a\n\nThe subagent works in the background.\n",
@@ -435,7 +434,7 @@ func TestAgentDiesWithSubagents(t *testing.T) {
 	}
 }
 
-// A call that is open during a reload is not part of the reloaded session, so it gets no more updates.
+// A call that is open when the session is loaded is not part of the replay, so no more of it is sent.
 func TestLoadWhileASubagentsCallRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := t.TempDir()
@@ -500,7 +499,7 @@ func TestSubagentLeavesACommandInTheBackground(t *testing.T) {
 	}
 }
 
-// A prompt does not wait for the answer to a subagent in the background, and no notice says that it does.
+// A prompt does not wait for the answer to a subagent in the background, and no text says that it does.
 func TestPromptWhileASubagentInTheBackgroundAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := t.TempDir()

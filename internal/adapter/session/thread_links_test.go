@@ -23,7 +23,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// agentOn connects a new agent to the sessions of a fleet, and to a store whose directory is root.
+// agentOn connects another agent to the sessions of a fleet, and to a store whose directory is root.
 func agentOn(t *testing.T, f *fleet, root string) *editor {
 	t.Helper()
 	e := open(t, f.start)
@@ -91,7 +91,7 @@ func listedIDs(e *editor) (ids []string) {
 	return ids
 }
 
-// TestFollowUpOverRestarts checks that the user's setting of a thread for a second prompt survives a new agent and a compaction, and that a
+// TestFollowUpOverRestarts: a second prompt is handled as the user had set it for the thread, also in a new agent and after a compaction. A
 // new thread begins with the default.
 func TestFollowUpOverRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -120,8 +120,7 @@ func TestFollowUpOverRestarts(t *testing.T) {
 	})
 }
 
-// TestForksOfAThread checks that a fork by any id copies the newest conversation and is a separate thread, whether the thread is open or
-// not.
+// TestForksOfAThread: a fork by any ID copies the newest conversation and is another thread, whether the thread is open or not.
 func TestForksOfAThread(t *testing.T) {
 	for _, isOpen := range []bool{false, true} {
 		t.Run(fmt.Sprint(isOpen), func(t *testing.T) {
@@ -146,7 +145,7 @@ func TestForksOfAThread(t *testing.T) {
 	}
 }
 
-// TestForkOfAnEarlierConversation checks that /fork makes a separate thread from an earlier conversation of the thread.
+// TestForkOfAnEarlierConversation: /fork makes another thread of what the thread contained before.
 func TestForkOfAnEarlierConversation(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
@@ -225,8 +224,8 @@ func TestThreadThatStays(t *testing.T) {
 	}
 }
 
-// If the link to a thread's next session cannot be stored, the thread continues, and a warning says what that means. Deleting it still
-// deletes both sessions. An option of the thread applies as long as it is open.
+// If the link to the next session cannot be written, the thread goes on, and the user is notified of the consequences. A delete still
+// removes both sessions. An option of the thread applies as long as the thread is open.
 func TestUnwritableLinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
@@ -271,8 +270,8 @@ func TestUnreadableLinks(t *testing.T) {
 	})
 }
 
-// A call that waits for its permission in another agent has not failed: loading the session says where it waits. A call that the other
-// agent left behind has failed.
+// A call that waits for its permission in another agent has not failed: a load says where it waits. A call that the other agent left behind
+// has failed.
 func TestLoadWhilePermissionWaitsElsewhere(t *testing.T) {
 	for _, stays := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -393,7 +392,7 @@ func TestDeleteWhileAnotherAgentLooks(t *testing.T) {
 	})
 }
 
-// If the mark that a session is open could not be written, the next prompt writes it. The user is warned once of another window.
+// If a session could not be marked as open, the next prompt marks it. The user is notified once of another window.
 func TestMarkIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
@@ -436,7 +435,7 @@ func TestOpenedAgainAtOnce(t *testing.T) {
 	})
 }
 
-// If another agent opens a session, the next prompt of an agent that has it open says so, once.
+// If another agent opens a session that is open here, the next prompt says so, once.
 func TestOpenedInAnotherAgentIsToldWithTheNextPrompt(t *testing.T) {
 	for _, client := range []string{"zed", "CodeCompanion.nvim"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -464,7 +463,7 @@ func TestOpenedInAnotherAgentIsToldWithTheNextPrompt(t *testing.T) {
 	}
 }
 
-// Loading an open thread again continues with what another agent made of it.
+// Loading an open thread again shows what another agent has done with it since.
 func TestLoadAfterAnotherAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := filepath.Join(t.TempDir(), "sessions")

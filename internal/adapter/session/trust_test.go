@@ -281,8 +281,8 @@ func TestTrustWhereNamesShow(t *testing.T) {
 	}
 }
 
-// A client that is known to show no option names is not asked: one line, once, says what to type. Files that the project adds later are
-// listed, too.
+// A client that is known to show no names of options is not asked: one line, once, says what to type. What the project brings later is
+// mentioned, too.
 func TestTrustWhereNoNamesShow(t *testing.T) {
 	for _, client := range []string{"CodeCompanion.nvim", "acpx"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -306,8 +306,8 @@ func TestTrustWhereNoNamesShow(t *testing.T) {
 	}
 }
 
-// A client that shows nothing before its first prompt gets the list of excluded files with that prompt; if the prompt asks for trust, the
-// question contains the list.
+// A client that shows nothing before its first prompt learns with that what was left out; if the prompt asks for trust, the question has
+// the list.
 func TestLeftOutIsToldWithThePrompt(t *testing.T) {
 	for client, asks := range map[string]bool{"CodeCompanion.nvim": false, "vscode-acp-client": true} {
 		for _, mode := range []trust.Mode{trust.Ask, trust.Never} {
@@ -363,7 +363,7 @@ func TestTrustIsNotAnswered(t *testing.T) {
 	})
 }
 
-// TestDroidDiesOverTheTrustQuestion checks that the prompt is prepared again and asks again, after the first question was withdrawn.
+// TestDroidDiesOverTheTrustQuestion: the prompt is prepared again and asks again; the first question ends before that.
 func TestDroidDiesOverTheTrustQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
@@ -646,7 +646,7 @@ func TestTrustQuestionOfACancelledPrompt(t *testing.T) {
 	})
 }
 
-// TestTrustedElsewhere checks that trust which was given elsewhere in between is shown before the effects of what it allows.
+// TestTrustedElsewhere: if another window has trusted the project, a notice says so before what was left out runs.
 func TestTrustedElsewhere(t *testing.T) {
 	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
 		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
@@ -661,7 +661,7 @@ func TestTrustedElsewhere(t *testing.T) {
 	})
 }
 
-// TestCancelledTrustCommand checks that the answer confirms trust that was being stored at the cancel, which cannot undo it.
+// TestCancelledTrustCommand: a cancel cannot undo a yes that is being stored, so the user is notified.
 func TestCancelledTrustCommand(t *testing.T) {
 	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
 		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})

@@ -56,7 +56,7 @@ func versions(t *testing.T, test func(t *testing.T, option fakedroid.Option)) {
 	}
 }
 
-// TestPermissionsFailClosed checks that droid gets "cancel" for everything but a clear choice.
+// TestPermissionsFailClosed: droid gets "cancel" for every answer that is no clear choice.
 func TestPermissionsFailClosed(t *testing.T) {
 	result := func(result string) func(e *editor, id json.RawMessage) {
 		return func(e *editor, id json.RawMessage) {
@@ -121,8 +121,8 @@ func TestCancelRightBehindThePrompt(t *testing.T) {
 	})
 }
 
-// TestDroidThatDoesNotStopIsKilled checks a droid that ignores interrupts, one that does not even acknowledge the prompt, as if a signal
-// had stopped it, and one with a second concurrent turn, which no interrupt reaches (quirks 25 and 31). The prompt ends anyway, and the
+// TestDroidThatDoesNotStopIsKilled: a droid that ignores interrupts, one that does not even confirm the prompt, as when a signal has
+// stopped it, and one with a second turn in addition, which no interrupt reaches (quirks 25 and 31). The prompt ends all the same, and the
 // next one gets a new process.
 func TestDroidThatDoesNotStopIsKilled(t *testing.T) {
 	ignores := eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
@@ -194,8 +194,8 @@ func TestDroidThatDoesNotStopIsKilled(t *testing.T) {
 	}
 }
 
-// TestQuirk28_SilenceIsNoEnd checks that a model may be silent for minutes before its first word. After its first output, the next silence
-// is reported with its full duration, in a separate message.
+// TestQuirk28_SilenceIsNoEnd: a model may be silent for minutes before its first word. After it has said something, the next silence is
+// measured from its beginning and reported in another message.
 func TestQuirk28_SilenceIsNoEnd(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
@@ -309,7 +309,7 @@ func TestCancelWhilePlanIsTold(t *testing.T) {
 		e.ask = func(p permission) string {
 			switch {
 			case cancelled.Load():
-				return "cancel" // a question of a turn that droid may begin with the steering message
+				return "cancel" // of a turn that droid may begin with the message it received
 			case strings.HasPrefix(p.Options[0].OptionID, "plan_"):
 				return "plan_0"
 			}

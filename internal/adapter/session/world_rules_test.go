@@ -40,7 +40,7 @@ import (
 //   - an agent whose sessions are closed has as many goroutines as before them, and keeps none of the sessions
 //   - no process is left at the end; synctest checks goroutines
 
-// hear processes the messages that both windows got.
+// hear handles what both windows were sent.
 func (w *world) hear() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -339,7 +339,7 @@ func (p *worldDroid) begins(text string) (kind string) {
 		}
 	}
 	if a.win.muted {
-		bound = stream.ModeAutoHigh // earlier updates were not seen: that a mode failed, for example
+		bound = stream.ModeAutoHigh // what was sent before it has not been read: that
 	}
 	if mode := stream.Mode(p.d.Mode()); !mode.AsksAsMuchAs(bound) && a.method == "session/prompt" {
 		w.breaks("a prompt runs too freely: p%d in %s, which was to run in %s", a.n, mode, bound)
@@ -349,7 +349,7 @@ func (p *worldDroid) begins(text string) (kind string) {
 	}
 	at := p.d.Session()
 	if a.win.muted {
-		t.at, t.replayed = "", nil // earlier updates were not seen
+		t.at, t.replayed = "", nil // what was sent before it has not been read
 		return m[2]
 	}
 	if t.at == "" {
@@ -410,7 +410,7 @@ func (p *worldDroid) ended() bool {
 	}
 }
 
-// forgets closes all sessions, and checks that their agents have as many goroutines as at the start, and no session.
+// forgets closes all sessions. Afterwards their agents must have as many goroutines as at first, and no session.
 func (w *world) forgets() {
 	var open []weak.Pointer[session.Session]
 	for _, win := range w.wins {

@@ -32,8 +32,8 @@ import (
 	"droid-acp/internal/workspace/trust"
 )
 
-// A world consists of two windows, each with its agent, on one store and in one project, and of the droids of both. Its events are a list
-// of steps, drawn from a seed; world_rules_test.go has the rules that hold whatever happens.
+// A world is two windows, each with its own agent, on one store and in one project, and the droids of both. The steps in it are drawn from
+// a seed. world_rules_test.go has what must hold after any steps.
 type world struct {
 	t      *testing.T
 	seed   int64
@@ -112,14 +112,14 @@ type questionOf struct {
 type threadOf struct {
 	open     bool     // in this window's agent
 	closed   int      // when it was last asked to close
-	at       string   // the droid session in which the thread continues, "" if no update has named it
+	at       string   // the session of droid's in which the thread goes on, "" if unknown
 	replayed []string // prompts that the last load has shown
 	shown    string   // what was said by the model or this agent
 	parsed   int      // of it
 	words    []int    // of the model, in it
 	modes    []*modeAsked
 	bound    stream.Mode // the mode that the user knows, before modes
-	steered  time.Time   // when a message last began a separate turn
+	steered  time.Time   // when a message last began another turn
 }
 
 // modeAsked is a mode that the user asked for.
@@ -153,7 +153,7 @@ type madeSession struct {
 	from, to string
 }
 
-// titleOf is the expected title of a session. It is unknown if two titles are set at the same time, or in both windows.
+// titleOf is the expected title of a session. If two titles are set at the same time, or in both windows, it is unknown.
 type titleOf struct {
 	want     string
 	win      *window
@@ -181,7 +181,7 @@ type worldDroid struct {
 	session  string
 	of       *threadOf // whose children these are
 	rewinds  string    // the session in which it goes back
-	has      string    // the session of the last load request
+	has      string    // the session that it was asked to load last
 	settings string    // what its settings file holds
 	edits    *worldFile
 	edit     int // the prompt for which it edits that file
@@ -285,7 +285,7 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 		if win.files != nil {
 			can = bothMethods
 		}
-		if seed%2 == 1 && can == "{}" { // subagents are separate sessions
+		if seed%2 == 1 && can == "{}" { // subagents are sessions
 			can = takesSubagents
 		}
 		require.Nil(t, win.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+can+`,`+asZed+`}`).Error)
@@ -339,7 +339,7 @@ func (w *world) startDroid(win *window, v fakedroid.Version) *droid.Client {
 	return p.client
 }
 
-// answers are droid's answers to requests.
+// answers are droid's responses to requests.
 func (p *worldDroid) answers() []fakedroid.Option {
 	w := p.w
 	slowly := func(most time.Duration, then fakedroid.Answer) fakedroid.Answer {
@@ -397,7 +397,7 @@ func (w *world) file(id, title string) {
 	}
 }
 
-// told processes a message to a droid.
+// told handles what a droid receives.
 func (p *worldDroid) told(line []byte) {
 	w := p.w
 	var m struct {
@@ -558,7 +558,7 @@ func (p *worldDroid) speak(n int, of *request) error {
 	return nil
 }
 
-// turn plays a turn of the model.
+// turn plays the model's turn.
 func (p *worldDroid) turn(kind, text string, of *request) error {
 	tool := touch
 	tool.ID = ""
