@@ -98,7 +98,7 @@ func TestMCPServerIsChanged(t *testing.T) {
 	}
 }
 
-// TestMCPLogoutWithoutALogin: only a server over HTTP has a login. For any other droid refuses the logout in terms of its own protocol.
+// TestMCPLogoutWithoutALogin: only a server over HTTP has a login. For any other, droid refuses the logout in terms of its protocol.
 func TestMCPLogoutWithoutALogin(t *testing.T) {
 	for kind, says := range map[string]string{
 		"stdio":     "droid did not log out of the MCP server mine: it is a program that runs on your machine, so it has no login.",
