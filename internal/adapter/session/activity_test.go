@@ -93,7 +93,7 @@ func TestActivityEndsWithTheSession(t *testing.T) {
 	})
 }
 
-// A session with a background command is busy until the command ends, even if nothing but droid's child processes is known of it; so is one with
+// A session with a background command is busy until the command ends, even if only droid's child processes are known of it; so is one with
 // an open question.
 func TestActivityWithoutATurn(t *testing.T) {
 	t.Run("background", func(t *testing.T) {
