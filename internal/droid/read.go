@@ -56,7 +56,6 @@ func (c *Client) read(longest int) {
 			c.handleLost(tooLong.Size, head)
 			head = nil
 		case len(data) > 0 && l.appendText(data):
-			c.flight.More(flight.In, seriesOf(l.delta), len(data))
 		case len(data) > 0:
 			c.flushText(&l)
 			c.handle(&l, data, lines.Owned())
@@ -101,7 +100,10 @@ type lineReader struct {
 	hasText bool             // there is a pending text:
 	delta   stream.TextDelta // its first line
 	text    strings.Builder  // the whole text, once there is a second line
+	further lineCount        // the lines after the first one
 }
+
+type lineCount struct{ lines, bytes int }
 
 // appendText handles a line that continues the text. Lines that are read together become one event, so that each of them costs only its own
 // decoding.
@@ -112,7 +114,12 @@ func (l *lineReader) appendText(data []byte) bool {
 	if l.text.Len() == 0 {
 		l.text.WriteString(l.delta.Text)
 	}
-	return l.decoder.More(&l.text, data)
+	if !l.decoder.More(&l.text, data) {
+		return false
+	}
+	l.further.lines++
+	l.further.bytes += len(data)
+	return true
 }
 
 // flushText emits the pending text, if there is one.
@@ -123,6 +130,10 @@ func (c *Client) flushText(l *lineReader) {
 	if l.text.Len() > 0 {
 		l.delta.Text = l.text.String()
 		l.text.Reset()
+	}
+	if l.further.lines > 0 {
+		c.flight.More(flight.In, seriesOf(l.delta), l.further.lines, l.further.bytes)
+		l.further = lineCount{}
 	}
 	l.hasText = false
 	c.emit(l.delta)

@@ -228,7 +228,7 @@ func (o *Outbox) record(l *Line) {
 		o.flight.Add(flight.Out, flight.Series{}, l.data)
 		return
 	}
-	if s := (flight.Series{Kind: l.frame.Before, ID: l.frame.After}); !o.flight.More(flight.Out, s, l.size()) {
+	if s := (flight.Series{Kind: l.frame.Before, ID: l.frame.After}); !o.flight.More(flight.Out, s, 1, l.size()) {
 		o.flight.Add(flight.Out, s, l.appendTo(nil))
 	}
 }

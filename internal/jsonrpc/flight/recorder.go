@@ -72,11 +72,11 @@ func (r *Recorder) Connection(name string) *Connection {
 
 // Add adds a message. The line may be reused when it returns.
 func (c *Connection) Add(d Direction, s Series, line []byte) {
-	if c == nil || c.More(d, s, len(line)) {
+	if c == nil || c.More(d, s, 1, len(line)) {
 		return
 	}
 	m := &message{connection: c, direction: d, time: time.Now(), series: s, outline: outline(c.r.seed, line)}
-	m.add(len(line))
+	m.add(1, len(line))
 	c.last[d] = m
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
@@ -89,9 +89,8 @@ func (c *Connection) Add(d Direction, s Series, line []byte) {
 	}
 }
 
-// More counts a further message of a Series, of which the last message in that direction must be. Otherwise it reports false, and Add is
-// due.
-func (c *Connection) More(d Direction, s Series, bytes int) bool {
+// More counts further messages of a Series, of which the last message in that direction must be. Otherwise it reports false, and Add is due.
+func (c *Connection) More(d Direction, s Series, messages, bytes int) bool {
 	if c == nil {
 		return true
 	}
@@ -99,12 +98,12 @@ func (c *Connection) More(d Direction, s Series, bytes int) bool {
 	if m == nil || m.series != s || s == (Series{}) {
 		return false
 	}
-	m.add(bytes)
+	m.add(messages, bytes)
 	return true
 }
 
-func (m *message) add(bytes int) {
-	m.count.Add(1)
+func (m *message) add(messages, bytes int) {
+	m.count.Add(int64(messages))
 	m.bytes.Add(int64(bytes))
 }
 
