@@ -56,10 +56,9 @@ type Conversation struct {
 	Rows  []*Row
 	Spans []*Span
 
-	links  *links
+	links  map[int]*links // of each agent
 	droids map[connection]*replay
 	calls  map[call]*Span
-	agents map[int]bool
 }
 
 type connection struct {
@@ -89,9 +88,11 @@ type message struct {
 
 // New explains a trace.
 func New(t *Trace) *Conversation {
-	c := &Conversation{Trace: t, links: newLinks(), droids: map[connection]*replay{}, calls: map[call]*Span{}, agents: map[int]bool{}}
+	c := &Conversation{Trace: t, links: map[int]*links{}, droids: map[connection]*replay{}, calls: map[call]*Span{}}
 	for _, r := range t.Records {
-		c.agents[r.Agent] = true
+		if c.links[r.Agent] == nil {
+			c.links[r.Agent] = newLinks()
+		}
 	}
 	for i, r := range t.Records {
 		c.add(i+1, r)
@@ -134,7 +135,7 @@ func (c *Conversation) add(n int, r Record) {
 	if r.Peer == Droid {
 		c.droid(here, r, m, row)
 	} else if isMessage && r.Dir == Sent {
-		c.links.sent(row, keysOfMessage(m))
+		c.links[r.Agent].sent(row, keysOfMessage(m))
 		if len(row.Rows) > 0 && m.ID == nil {
 			row.run = row.Rows[0].run
 		}
@@ -144,7 +145,7 @@ func (c *Conversation) add(n int, r Record) {
 // name returns the name of a connection's peer, or of droid-acp. Its process id is in it if there are several.
 func (c *Conversation) name(of connection) string {
 	name := "agent"
-	if len(c.agents) > 1 {
+	if len(c.links) > 1 {
 		name = fmt.Sprintf("agent %d", of.agent)
 	}
 	switch of.peer {
@@ -269,7 +270,7 @@ func (c *Conversation) droid(here connection, r Record, m message, row *Row) {
 		for _, ev := range events {
 			row.Events = append(row.Events, visible.Line(quirks.Describe(ev)))
 			c.span(d, r.Time, ev, row)
-			c.links.caused(row, keysOfEvent(ev))
+			c.links[r.Agent].caused(row, keysOfEvent(ev))
 			if piece, is := ev.(quirks.Text); is && len(events) == 1 {
 				row.run, row.text = "message "+shortID(piece.MessageID), piece.Text
 				if piece.Thought {

@@ -212,3 +212,19 @@ func TestRequestsOfADroidThatEnded(t *testing.T) {
 	require.Equal(t, at(3), c.Spans[1].End)
 	require.True(t, c.Spans[1].Open)
 }
+
+// What an agent sent is linked with lines of its own droids alone.
+func TestLinksOfSeveralAgents(t *testing.T) {
+	delta := json.RawMessage(`{"jsonrpc":"2.0","type":"notification","factoryApiVersion":"1.0.0","factoryProtocolVersion":"1.220.0","method":"droid.session_notification","params":` +
+		`{"notification":{"type":"assistant_text_delta","messageId":"m","blockIndex":0,"textDelta":"x"}}}`)
+	chunk := json.RawMessage(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","messageId":"m"}}}`)
+	c := New(&Trace{Records: []Record{
+		{Time: began, Agent: 1, Peer: Droid, PID: 7, Dir: Received, Line: delta},
+		{Time: began, Agent: 2, Peer: Droid, PID: 8, Dir: Received, Line: delta},
+		{Time: began, Agent: 2, Peer: Editor, Dir: Sent, Line: chunk},
+		{Time: began, Agent: 1, Peer: Editor, Dir: Sent, Line: chunk},
+	}})
+	require.Equal(t, []*Row{c.Rows[3]}, c.Rows[0].Rows)
+	require.Equal(t, []*Row{c.Rows[2]}, c.Rows[1].Rows)
+	require.Equal(t, []string{"agent 1", "editor", "agent 2"}, []string{c.Rows[0].To, c.Rows[2].To, c.Rows[2].From})
+}
