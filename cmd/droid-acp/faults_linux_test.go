@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -215,4 +216,25 @@ func TestStderrIsFull(t *testing.T) {
 	require.NoError(t, a.stdin.Close())
 	a.awaitEnd()
 	a.requireGone("pids")
+}
+
+// Two agents that are given one trace both record in it, each under its process id.
+func TestTraceOfTwoAgents(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "trace")
+	one, other := startAgent(t, "", nil, "--trace", path), startAgent(t, "", nil, "--trace", path)
+	for _, a := range []*agentProcess{one, other} {
+		a.begin()
+	}
+	for _, a := range []*agentProcess{one, other} {
+		a.converse()
+		require.NoError(t, a.stdin.Close())
+		a.awaitEnd()
+	}
+	shown := command("", "trace", path)
+	require.Equal(t, 0, shown.code, shown.stderr)
+	require.NotContains(t, shown.stdout, "Missing")
+	for _, a := range []*agentProcess{one, other} {
+		require.Regexp(t, fmt.Sprintf("editor → agent %d +session/prompt 3 ", a.cmd.Process.Pid), shown.stdout)
+	}
 }
