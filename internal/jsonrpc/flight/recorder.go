@@ -75,11 +75,12 @@ func (c *Connection) Add(d Direction, s Series, line []byte) {
 	if c == nil || c.More(d, s, 1, len(line)) {
 		return
 	}
-	m := &message{connection: c, direction: d, time: time.Now(), series: s, outline: outline(c.r.seed, line)}
+	m := &message{connection: c, direction: d, series: s, outline: outline(c.r.seed, line)}
 	m.add(1, len(line))
 	c.last[d] = m
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
+	m.time = time.Now() // in the order of the messages
 	c.r.messages = append(c.r.messages, m)
 	c.r.size += messageSize + len(m.outline)
 	for c.r.size > c.r.limit {
