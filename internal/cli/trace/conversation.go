@@ -28,12 +28,13 @@ type Row struct {
 
 // Span is a time during which one waits for another, a tool works, or a turn runs.
 type Span struct {
-	Kind  SpanKind
-	Label string
-	Begin time.Time
-	End   time.Time // of the trace or of the peer, if it is Open
-	Open  bool
-	Row   *Row // in which it begins
+	Kind   SpanKind
+	Label  string
+	Begin  time.Time
+	End    time.Time // of the trace or of the peer, if it is Open
+	Open   bool
+	Failed bool // it ended with an error
+	Row    *Row // in which it begins
 }
 
 // SpanKind says who waits for whom.
@@ -167,7 +168,7 @@ func (c *Conversation) describe(here connection, r Record, m message, row *Row) 
 		}
 		answer := "answer"
 		if span := c.answered(here, dir, id); span != nil {
-			span.End = r.Time
+			span.End, span.Failed = r.Time, m.Error != nil
 			answer = fmt.Sprintf("answer to %s, after %s", span.Label, elapsed(span.Begin, r.Time))
 		} else {
 			answer += " to " + id
@@ -299,9 +300,9 @@ func (c *Conversation) span(d *replay, now time.Time, ev quirks.Event, row *Row)
 			c.Spans = append(c.Spans, d.spans[key])
 		}
 	}
-	end := func(key string) {
+	end := func(key string, failed bool) {
 		if span := d.spans[key]; span != nil {
-			span.End = now
+			span.End, span.Failed = now, failed
 			delete(d.spans, key)
 		}
 	}
@@ -309,11 +310,11 @@ func (c *Conversation) span(d *replay, now time.Time, ev quirks.Event, row *Row)
 	case quirks.ToolStarted:
 		begin(ToolWorks, "tool "+ev.ID, ev.Name+" "+shortID(ev.ID))
 	case quirks.ToolEnded:
-		end("tool " + ev.ID)
+		end("tool "+ev.ID, ev.IsError)
 	case quirks.TurnStarted:
 		begin(TurnRuns, "turn", "turn of prompt "+cmp.Or(shortID(ev.RequestID), "none"))
 	case quirks.TurnEnded:
-		end("turn")
+		end("turn", ev.Outcome == quirks.Failed)
 	}
 }
 
