@@ -71,6 +71,14 @@ func TestWithoutProc(t *testing.T) {
 	a.requireGone("pids")
 }
 
+// The real droid ends by SIGABRT without /proc (0.99.0, 0.225.2). The error names the cause.
+func TestDroidNeedsProc(t *testing.T) {
+	t.Parallel()
+	a := startUnder(t, inNamespace(t, "mount -t tmpfs none /proc"), "kill -ABRT $$", nil)
+	a.initialize()
+	require.Contains(t, a.open(2), "droid cannot run without /proc, which is not mounted here. Mount it: `mount -t proc proc /proc`.")
+}
+
 // With a home that is read-only a conversation works. Other agents do not see the session, and the log says why.
 func TestReadOnlyHome(t *testing.T) {
 	t.Parallel()
