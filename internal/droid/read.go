@@ -100,10 +100,8 @@ type lineReader struct {
 	hasText bool             // there is a pending text:
 	delta   stream.TextDelta // its first line
 	text    strings.Builder  // the whole text, once there is a second line
-	further lineCount        // the lines after the first one
+	further int              // number of lines after the first one
 }
-
-type lineCount struct{ lines, bytes int }
 
 // appendText handles a line that continues the text. Lines that are read together become one event, so that each of them costs only its own
 // decoding.
@@ -117,8 +115,7 @@ func (l *lineReader) appendText(data []byte) bool {
 	if !l.decoder.More(&l.text, data) {
 		return false
 	}
-	l.further.lines++
-	l.further.bytes += len(data)
+	l.further++
 	return true
 }
 
@@ -131,11 +128,8 @@ func (c *Client) flushText(l *lineReader) {
 		l.delta.Text = l.text.String()
 		l.text.Reset()
 	}
-	if l.further.lines > 0 {
-		c.flight.More(flight.In, seriesOf(l.delta), l.further.lines, l.further.bytes)
-		l.further = lineCount{}
-	}
-	l.hasText = false
+	c.flight.More(flight.In, seriesOf(l.delta), l.further, len(l.delta.Text))
+	l.hasText, l.further = false, 0
 	c.emit(l.delta)
 }
 
