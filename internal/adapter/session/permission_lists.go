@@ -42,14 +42,14 @@ func (s *Session) Rules(ctx context.Context) (known []rules.Rule, unread, err er
 		known, unread = got.known, got.unread
 		return err
 	})
-	if client := s.proc.Client(); client != nil && client.Without() != nil && len(client.Without().Items) > 0 {
+	if client := s.proc.Client(); client != nil && client.Excluded() != nil && len(client.Excluded().Items) > 0 {
 		var asked []string
 		for _, k := range known {
 			if k.Kind == rules.Allowed && k.Owner == rules.User {
 				asked = append(asked, k.Text)
 			}
 		}
-		for _, i := range client.Without().Of(projectconfig.Allowed) {
+		for _, i := range client.Excluded().Of(projectconfig.Allowed) {
 			asked = append(asked, i.Does)
 		}
 		slices.Sort(asked)
