@@ -87,7 +87,7 @@ func (s *Session) TakeBackRules(ctx context.Context, text string, mine []rules.R
 	for range rulesTries {
 		for _, k := range mine {
 			err := s.callBounded(ctx, func(ctx context.Context) error {
-				_, err := files.CallBounded(ctx, s.deps.Calls, "Rules.TakeBack", k.File, files.NoResult(func() error { return rules.TakeBack(files.Locks{}, k) }))
+				_, err := files.CallBounded(ctx, s.deps.Calls, "Rules.TakeBack", k.File, files.NoResult(func() error { return rules.Remove(files.Locks{}, k) }))
 				return err
 			})
 			if err != nil {
@@ -104,7 +104,7 @@ func (s *Session) TakeBackRules(ctx context.Context, text string, mine []rules.R
 		if err != nil {
 			return nil, Failed("It was taken back. Whether droid has written it again is not known", err)
 		}
-		mine = slices.DeleteFunc(now, func(k rules.Rule) bool { return !NamesRule(text, k) || !k.TakenBack() })
+		mine = slices.DeleteFunc(now, func(k rules.Rule) bool { return !NamesRule(text, k) || !k.Removable() })
 		if len(mine) == 0 {
 			if ctx.Err() == nil {
 				s.endDroid(replaced, "it goes by a list of commands that was changed")
