@@ -35,7 +35,7 @@ func ruleOf(t *testing.T, home, text string) Rule {
 }
 
 // Everything but the entry is unchanged: comments, order, white space, numbers, unknown keys.
-func TestTakeBack(t *testing.T) {
+func TestRemove(t *testing.T) {
 	for name, tc := range map[string]struct{ file, text, before, after string }{
 		"one of several": {"settings.json", "git push", `{
   // mine
@@ -81,7 +81,7 @@ func TestTakeBack(t *testing.T) {
 }
 
 // A link to the file stays one, and the file keeps its mode.
-func TestTakeBackBehindALink(t *testing.T) {
+func TestRemoveBehindALink(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it has other modes, and links for few")
 	}
@@ -100,7 +100,7 @@ func TestTakeBackBehindALink(t *testing.T) {
 }
 
 // A rule that is not the user's own permission is not removed, and one that cannot be distinguished from the rest stays.
-func TestTakeBackRefuses(t *testing.T) {
+func TestRemoveRefuses(t *testing.T) {
 	home := t.TempDir()
 	mine := write(t, home, ".factory/mcp.json", `{"persistentPermissions":{"servers":{"twice":{},"twice":{}}}}`)
 	write(t, home, ".factory/settings.json", `{"commandDenylist":["curl"]}`)
