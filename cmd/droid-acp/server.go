@@ -28,6 +28,7 @@ import (
 	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
 	"droid-acp/internal/remote/transport"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // serverName is the name of the command that keeps agents.
@@ -59,6 +60,7 @@ func serverCommand() subcommand {
 			{Name: "origin", Kind: flags.Texts, Value: "URL", Does: "the origin of a web page that may connect to --listen, such as https://example.org"},
 			{Name: "max-agents", Kind: flags.Number, Value: "N", Default: "0", Does: "how many agents run at once; who needs one more gets an error (0: any number)"},
 			{Name: "max-sessions", Kind: flags.Number, Value: "N", Default: "0", Does: "how many sessions each token has open at once (0: any number)"},
+			{Name: "max-memory", Kind: flags.Number, Value: "MIB", Default: "0", Does: "from how much memory of all agents on, in MiB, no session is opened (0: any; Linux)"},
 			{Name: logJSON, Kind: flags.Switch, Does: "write the log to stderr as JSON lines, with who connects and what they open"},
 			{Name: "host", Kind: flags.Texts, Value: "NAME", Does: "the name by which clients reach --listen through a proxy that passes it on as Host, such as droid.example.org"},
 			{Name: "answer-for", Kind: flags.Duration, Value: "TIME", Default: "1h", Form: "a time such as 10m or 1h", Does: "how long a question waits while nobody is there who may answer it; then it is refused"},
@@ -172,6 +174,11 @@ func runServer(c *invocation) int {
 	if err != nil {
 		return c.wrong(err)
 	}
+	if c.values.Number("max-memory") > 0 {
+		if _, err := subprocess.Memory(nil); err != nil {
+			return c.wrong(fmt.Errorf("--max-memory: %w", err))
+		}
+	}
 	return c.logged(func(log *zap.Logger) int { return c.keep(log, path, remote) })
 }
 
@@ -248,7 +255,7 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 	place := sha256.Sum256([]byte(path)) // each server has its own journals
 	s.hub, err = serve.New(serve.Options{
 		Agent: thisAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
-		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), MaxAgents: c.values.Number("max-agents"), MaxSessions: c.values.Number("max-sessions"), Version: version(), Command: commandFor(path), Stderr: agents, Log: log, ServeQueries: serveQueries, Compare: compare, Thread: threads(), Ready: c.checkDroid(),
+		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), MaxAgents: c.values.Number("max-agents"), MaxSessions: c.values.Number("max-sessions"), MaxMemory: int64(c.values.Number("max-memory")) << 20, Memory: subprocess.Memory, Version: version(), Command: commandFor(path), Stderr: agents, Log: log, ServeQueries: serveQueries, Compare: compare, Thread: threads(), Ready: c.checkDroid(),
 	})
 	if err != nil {
 		s.closeStderr()

@@ -62,6 +62,11 @@ func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 		c.reply(h, jsonrpc.InternalError("thread_unknown", "Not done: "+err.Error()))
 		return nil
 	}
+	if opens(h.Method) && s.MaxMemory > 0 {
+		if err := s.measureMemory(); err != nil {
+			s.Log.Warn("the memory of agents is not known", zap.Error(err)) // the last value holds
+		}
+	}
 	c.sentTo = nil
 	c.receive(message, h)
 	if c.sentTo != nil {

@@ -32,6 +32,15 @@ func TestMetrics(t *testing.T) {
 		for _, line := range []string{"droid_acp_connections 1\n", "droid_acp_agents 1\n", `droid_acp_sessions{state="running"} 1`, `droid_acp_sessions{state="idle"} 0`, "droid_acp_draining 0\n"} {
 			require.Contains(t, metrics(), line)
 		}
+		require.NotContains(t, metrics(), "memory")
+		h.Memory = func(processes []int) (int64, error) { return int64(len(processes)) << 20, nil }
+		waiting := []rpcMessage{c.prompts(a, "s1", "two"), c.prompts(a, "s1", "three")}
+		for _, line := range []string{"droid_acp_waiting_prompts 2\n", `droid_acp_queued_bytes{to="clients"} 7`, `droid_acp_queued_bytes{to="journals"} 0`, "droid_acp_agents_memory_bytes 1048576\n"} {
+			require.Contains(t, metrics(), line)
+		}
+		for _, prompt := range waiting {
+			a.answer(prompt, `{"stopReason":"cancelled"}`)
+		}
 		a.answer(asked, `{"stopReason":"end_turn"}`)
 		a.works("s1", false)
 		c.say(`{"jsonrpc":"2.0","id":"q","method":"session/prompt","params":{"sessionId":"s1","prompt":[]}}`)

@@ -33,6 +33,8 @@ type Outlet interface {
 	Send(message []byte)
 	// Close ends the connection once the queue is written. reason is for people. It does not block.
 	Close(reason string)
+	// Waiting returns how many bytes are queued.
+	Waiting() int
 	// Full returns nil while there is room, otherwise a channel that is closed once there is room again or the client is gone. An agent
 	// whose only client has no room is not read.
 	Full() <-chan struct{}
@@ -116,6 +118,7 @@ type Options struct {
 
 	MaxAgents   int       // agents that run at once; 0 for any number
 	MaxSessions int       // open sessions for each token; 0 for any number
+	MaxMemory   int64     // bytes that agents use together when another session is opened; 0 for any number
 	Stderr      io.Writer // receives the agents' stderr, and must not block
 	Log         *zap.Logger
 
@@ -131,6 +134,9 @@ type Options struct {
 	// Thread returns the IDs by which an agent started with h knows a conversation, the newest last. It may wait for the disk. It is nil if
 	// the agent knows each conversation by one ID.
 	Thread func(h AttachParams, id string) ([]string, error)
+
+	// Memory returns how much memory processes and their descendants use, in bytes. It may wait for the disk. It may be nil.
+	Memory func(processes []int) (int64, error)
 
 	// Ready returns why no agent could work, nil if one could. It may wait for the disk. It may be nil.
 	Ready func() error
@@ -169,6 +175,7 @@ type Server struct {
 	journals     int64                // number of journals begun
 	unfinished   map[string][]string  // kept journals, by journalKey of their sessions
 	closed       bool
+	memory       int64         // of the agents, as last measured
 	startFailure error         // of the last agent process that was started, nil if it started
 	drains       int           // calls of Drain that wait or have succeeded
 	changed      chan struct{} // closed and replaced when a client or an agent comes or goes, and while drains when a session may be idle

@@ -176,6 +176,8 @@ func (c *fakeClient) Close(reason string) {
 
 func (c *fakeClient) Full() <-chan struct{} { return c.full }
 
+func (c *fakeClient) Waiting() int { return 7 }
+
 // take returns what the client got since the last call, in short: texts, answers, questions.
 func (c *fakeClient) take() (short []string) {
 	c.t.Helper()
