@@ -187,6 +187,10 @@ func (c *invocation) keep(log *zap.Logger, path string, remote *remote) int {
 	limitMemory()
 	_ = os.Unsetenv(flags.EnvKeep) // its agents are kept already
 	listener, err := keep.Listen(c.leaving.ctx, path, log)
+	if errors.Is(err, keep.ErrRunning) && clientFor(path).StepAside(c.leaving.ctx) == nil {
+		log.Info("taking the place of a server that drains")
+		listener, err = keep.Listen(c.leaving.ctx, path, log)
+	}
 	switch {
 	case errors.Is(err, keep.ErrRunning):
 		command := commandFor(path)
@@ -231,7 +235,7 @@ type endpoint struct {
 }
 
 // newServer makes a server that accepts no connections yet.
-func (c *invocation) newServer(socket net.Listener, path string, remote *remote, log *zap.Logger) (*server, error) {
+func (c *invocation) newServer(socket *keep.Listener, path string, remote *remote, log *zap.Logger) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -256,6 +260,7 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 	s.hub, err = serve.New(serve.Options{
 		Agent: thisAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
 		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), MaxAgents: c.values.Number("max-agents"), MaxSessions: c.values.Number("max-sessions"), MaxMemory: int64(c.values.Number("max-memory")) << 20, Memory: subprocess.Memory, Version: version(), Command: commandFor(path), Stderr: agents, Log: log, ServeQueries: serveQueries, Compare: compare, Thread: threads(), Ready: c.checkDroid(),
+		Earlier: earlierServer{path, log},
 	})
 	if err != nil {
 		s.closeStderr()
@@ -264,7 +269,7 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 	admin := http.NewServeMux()
 	local := s.handler(transport.Options{Local: true})
 	admin.Handle(transport.Path, local)
-	admin.Handle("/", keep.Admin(s.hub, s.end))
+	admin.Handle("/", keep.Admin(s.hub, s.end, func() error { return s.stepAside(c.leaving.ctx, socket) }))
 	s.endpoints = append(s.endpoints, endpoint{socket, transport.Server(admin, nil, log), local})
 	if remote != nil {
 		far := s.handler(remote.options)
@@ -344,7 +349,7 @@ func (s *server) run(c *invocation) int {
 	var serving sync.WaitGroup
 	for _, d := range s.endpoints {
 		serving.Go(func() {
-			if err := d.serve(); !errors.Is(err, http.ErrServerClosed) {
+			if err := d.serve(); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 				broken <- err
 			}
 		})
@@ -370,6 +375,51 @@ func (s *server) run(c *invocation) int {
 	cancel()
 	serving.Wait()
 	return code
+}
+
+// stepAside lets another server listen in place of this one, which drains, and ends once nothing works in it.
+func (s *server) stepAside(ctx context.Context, socket *keep.Listener) error {
+	if !s.hub.Status().Draining {
+		return errors.New("this server accepts new sessions itself")
+	}
+	if err := socket.StepAside(func() {
+		for _, d := range s.endpoints {
+			if d.listener != net.Listener(socket) {
+				_ = d.listener.Close() // connections stay
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	s.log.Info("another server takes the place of this one")
+	go func() {
+		if s.hub.Drain(ctx) == nil {
+			s.stopping()
+		}
+	}()
+	return nil
+}
+
+// earlierServer is a server whose place this one has taken.
+type earlierServer struct {
+	path string // of the socket that this one has now
+	log  *zap.Logger
+}
+
+func (e earlierServer) Runs() bool { return keep.IsAside(e.path) }
+
+func (e earlierServer) Yield(sessions []string) (inUse bool, err error) {
+	return clientFor(keep.AsidePath(e.path)).Yield(context.Background(), sessions)
+}
+
+func (e earlierServer) Serve(h serve.AttachParams, in io.Reader, out io.Writer) error {
+	aside := keep.AsidePath(e.path)
+	bridge := &keep.StdioBridge{
+		Attach: h, In: in, Out: out, Log: e.log, Command: commandFor(aside),
+		Interactive: true, // it ends at once with the earlier server
+		Connect: func(ctx context.Context) (keep.MessageConn, error) { return attachTo(ctx, aside, nil) },
+	}
+	return bridge.Run(context.Background())
 }
 
 // kill ends everything that the server runs at once.

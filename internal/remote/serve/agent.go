@@ -71,16 +71,21 @@ func (o Options) newQueryAgent(h AttachParams, stderr io.Writer) (agentProcess, 
 	if o.ServeQueries == nil {
 		return o.start(h, stderr)
 	}
+	return startInProcess(h, o.ServeQueries), nil
+}
+
+// startInProcess starts an agent in this process.
+func startInProcess(h AttachParams, serve func(h AttachParams, in io.Reader, out io.Writer) error) agentProcess {
 	in, stdin := io.Pipe()
 	stdout, out := io.Pipe()
 	i := &inProcess{in: stdin, out: stdout, exited: make(chan struct{}), end: sync.OnceValue(in.Close)}
 	go func() {
 		defer close(i.exited)
-		i.how = o.ServeQueries(h, in, out)
+		i.how = serve(h, in, out)
 		_ = out.Close() // closing a pipe never fails
 		_ = i.end()
 	}()
-	return i, nil
+	return i
 }
 
 func (o Options) startProcess(h AttachParams, stderr io.Writer) (agentProcess, error) {
@@ -108,7 +113,8 @@ type agent struct {
 	server        *Server
 	agentKind                             // of the client that it was started for
 	number        int                     // in the order in which agents were started
-	queryOnly     bool                    // it opens no session, and ends once it has answered
+	queryOnly     bool                    // it opens no session of its own, and ends once it has answered
+	earlier       bool                    // it is a client's connection to the earlier server
 	proc          agentProcess            // nil until it is started
 	out           *jsonrpc.Outbox         // to it
 	calls         map[string]*pendingCall // its unanswered requests
@@ -136,9 +142,9 @@ type pendingCall struct {
 }
 
 // startAgent starts an agent for a client. It takes requests at once.
-func (s *Server) startAgent(c *Client, looks bool) *agent {
+func (s *Server) startAgent(c *Client, queryOnly, earlier bool) *agent {
 	s.started++
-	a := &agent{server: s, number: s.started, agentKind: c.agentKind, queryOnly: looks, out: jsonrpc.NewOutbox(nil, relay.Batch), calls: map[string]*pendingCall{}, clients: []*Client{c}, killRequested: make(chan struct{})}
+	a := &agent{server: s, number: s.started, agentKind: c.agentKind, queryOnly: queryOnly, earlier: earlier, out: jsonrpc.NewOutbox(nil, relay.Batch), calls: map[string]*pendingCall{}, clients: []*Client{c}, killRequested: make(chan struct{})}
 	s.agents[a] = struct{}{}
 	s.notifyChange()
 	if s.closed {
@@ -151,10 +157,18 @@ func (s *Server) startAgent(c *Client, looks bool) *agent {
 // supervise starts the agent's process and reads its output until it ends.
 func (a *agent) supervise() {
 	s, start := a.server, a.server.Options.start
-	if a.queryOnly {
+	switch {
+	case a.earlier:
+		start = func(h AttachParams, _ io.Writer) (agentProcess, error) {
+			return startInProcess(h, s.Earlier.Serve), nil
+		}
+	case a.queryOnly:
 		start = s.Options.startQueryAgent
 	}
-	proc, err := start(a.attachParams, a)
+	s.mu.Lock()
+	h := a.attachParams
+	s.mu.Unlock()
+	proc, err := start(h, a)
 	if err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -536,6 +550,11 @@ func (a *agent) handleExit(e *jsonrpc.Error) {
 			if !expected {
 				open.broadcastText(e.Message, nil)
 			}
+			for _, w := range open.subscribers {
+				if a.earlier && !expected {
+					w.client.out.Close(e.Message) // it connects again, and opens the session here
+				}
+			}
 			open.end()
 		}
 	}
@@ -569,6 +588,9 @@ func (a *agent) handleNotification(line []byte, h jsonrpc.Head) (full <-chan str
 	if h.Method == protocol.ActivityMethod {
 		if open != nil {
 			open.setWorking(string(rawjson.Field(params, "working")) == "true")
+			for _, w := range open.subscribers {
+				open.sendActivity(w.client)
+			}
 		}
 		return nil
 	}

@@ -32,6 +32,7 @@ type Client struct {
 	outputs     map[string]string // the last output of commands, see withoutTerminal
 	threads     map[string]string // IDs of open sessions, by the other IDs of their threads
 	aliases     map[string]string // the ID by which it opened a session, by the session's own, if they differ
+	earlier     map[string]bool   // IDs of sessions that the earlier server has in use
 	queuedBytes int               // bytes of its messages that wait in the server
 	sentTo      *agent            // the agent that got its last message; nil if none
 	gone        bool
@@ -61,6 +62,12 @@ func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 		c.logRefusal(h.Method, textAt(paramsOf(message, h), "sessionId"), "its conversation is not known: the store cannot be read")
 		c.reply(h, jsonrpc.InternalError("thread_unknown", "Not done: "+err.Error()))
 		return nil
+	}
+	if id := textAt(paramsOf(message, h), "sessionId"); h.IsRequest() {
+		if err := c.findEarlier(id); err != nil {
+			c.refuseEarlier(h, id, err)
+			return nil
+		}
 	}
 	if opens(h.Method) && s.MaxMemory > 0 {
 		if err := s.measureMemory(); err != nil {
@@ -144,6 +151,11 @@ func (c *Client) leave() {
 		open.unsubscribe(c)
 	}
 	s.expireLoads(c)
+	for a := range s.agents {
+		if a.earlier {
+			a.clients = slices.DeleteFunc(a.clients, func(other *Client) bool { return other == c })
+		}
+	}
 	for _, q := range s.questions {
 		q.removeClient(c)
 	}
@@ -225,7 +237,7 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	}
 	params["clientCapabilities"] = protocol.ServerCapabilities(params["clientCapabilities"], c.caps.UpdatesInPromptsOnly())
 	c.declared, _ = json.Marshal(params) // decoded JSON can be encoded
-	c.queryAgent = c.server.startAgent(c, true)
+	c.queryAgent = c.server.startAgent(c, true, false)
 	c.forward(c.queryAgent, line, h, nil).done = func(_ []byte, err error) {
 		if err != nil {
 			c.declared = nil // it may try again
@@ -239,7 +251,7 @@ func (c *Client) forwardQuery(line []byte, h jsonrpc.Head) {
 		return // a notification has no effect
 	}
 	if c.queryAgent == nil || c.queryAgent.ending {
-		c.queryAgent = c.server.startAgent(c, true)
+		c.queryAgent = c.server.startAgent(c, true, false)
 		c.queryAgent.initialize(c)
 	}
 	c.forward(c.queryAgent, line, h, nil)
@@ -272,7 +284,7 @@ func (c *Client) sessionAgent(but *agent) *agent {
 		found.clients = append(found.clients, c)
 		return found
 	}
-	c.agent = c.server.startAgent(c, false)
+	c.agent = c.server.startAgent(c, false, false)
 	c.agent.initialize(c)
 	c.agent.setProvider(c.set)
 	return c.agent
@@ -311,6 +323,8 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && h.Method != "session/list" && h.Method != "initialize")
 	provider, changes := c.providerChange(line, h)
 	switch {
+	case open == nil && h.ID != nil && c.earlier[id]:
+		c.forward(c.earlierAgent(), line, h, nil)
 	case needsAgent && c.joinsOnly():
 		c.logRefusal(h.Method, id, "this client only joins sessions that are open here")
 		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))

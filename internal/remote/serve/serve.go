@@ -61,6 +61,7 @@ type AttachParams struct {
 	WatchOnly bool     `json:"watchOnly,omitempty"` // it answers no questions and sends no requests; it also Joins
 	Joins     bool     `json:"joins,omitempty"`     // it opens only sessions that an agent has open, and gets no agent
 	Stderr    bool     `json:"stderr,omitempty"`    // it shows what its agent writes to stderr: StderrMethod
+	Activity  bool     `json:"activity,omitempty"`  // it is sent whether its sessions work: protocol.ActivityMethod
 }
 
 // AttachMethod is the method of that notification.
@@ -110,7 +111,7 @@ type Options struct {
 	Agent     relay.Agent   // what is known of the agent
 	Program   string        // the agent's program, for clients that do not name one
 	Args      []string      // its arguments
-	Journals  string        // a directory for journals only, private to the user; its files are those of earlier servers
+	Journals  string        // a directory for journals only, private to the user; its files are those of servers that were killed, or of Earlier
 	AnswerFor time.Duration // how long a question waits for a client that may answer it
 	KeepIdle  time.Duration // how long an idle session stays open without a client
 	Version   string
@@ -140,6 +141,9 @@ type Options struct {
 
 	// Ready returns why no agent could work, nil if one could. It may wait for the disk. It may be nil.
 	Ready func() error
+
+	// Earlier is the server whose place this one has taken; nil if there cannot be one.
+	Earlier Earlier
 
 	journalSize     int64 // 0 for the default, journalSize
 	unfinishedSize  int64 // 0 for the default, unfinishedSize
@@ -230,7 +234,7 @@ func (s *Server) newID() string {
 
 func (s *Server) newJournal(session string) *journal {
 	s.journals++
-	return newJournal(filepath.Join(s.Journals, fmt.Sprintf("%s-%06d.jsonl", journalKey(session), s.journals)), s.journalSize)
+	return newJournal(filepath.Join(s.Journals, fmt.Sprintf("%s-%019d-%06d.jsonl", journalKey(session), s.begun.UnixNano(), s.journals)), s.journalSize)
 }
 
 // removeJournal removes a journal in the background.
@@ -335,6 +339,9 @@ func (s *Server) Close(ctx context.Context) {
 	}()
 	if !subprocess.WaitTimeout(done, relay.DrainTime) {
 		s.Log.Warn("a disk does not answer; abandoning what waits for it")
+	}
+	if s.runsBesideAnother() {
+		return
 	}
 	_ = os.Remove(filepath.Join(s.Journals, unfinishedDir)) // it is empty if nothing is kept
 	_ = os.Remove(s.Journals)

@@ -253,7 +253,15 @@ func (o *session) subscribe(c *Client) *subscriber {
 		o.subscribers = append(o.subscribers, w)
 	}
 	o.closeIfUnused()
+	o.sendActivity(c)
 	return w
+}
+
+// sendActivity sends a client whether the session works, if it has asked for that.
+func (o *session) sendActivity(c *Client) {
+	if c.attachParams.Activity {
+		c.notify(protocol.ActivityMethod, protocol.ActivityParams{SessionID: o.id, Working: o.working})
+	}
 }
 
 // unsubscribe removes a client from the session. Questions that only that client had go to others.

@@ -53,8 +53,9 @@ func (s *Server) Drain(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.drains--
-	s.Log.Info("accepting new sessions again")
+	if s.drains--; s.drains == 0 {
+		s.Log.Info("accepting new sessions again")
+	}
 	return fmt.Errorf("after %s %d sessions still work, so the server goes on; %s shows them", duration(time.Since(begun).Round(time.Second)), s.busy(), s.Command("ps"))
 }
 
@@ -94,7 +95,7 @@ func (s *Server) await(ctx context.Context, done func() bool) error {
 
 // errDraining is the error of a request that would open a session.
 func errDraining() *jsonrpc.Error {
-	return jsonrpc.InternalError("server_ends", "Not opened: this server ends when nothing works in it, and accepts no new sessions. Try again in a while; sessions that are open here can be joined.")
+	return jsonrpc.InternalError("server_ends", "Not opened: this server ends when nothing works in it, and accepts no new sessions. Connect again, since a new server may have its place, or try again in a while; sessions that are open here can be joined.")
 }
 
 // notifyDrain wakes Drain when a session may have become idle. The caller holds mu.

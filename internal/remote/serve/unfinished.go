@@ -61,6 +61,9 @@ func (s *Server) loadUnfinished() error {
 	if err != nil {
 		return err
 	}
+	if s.runsBesideAnother() {
+		entries = nil // they may be in use
+	}
 	for _, e := range entries {
 		if e.IsDir() {
 			continue

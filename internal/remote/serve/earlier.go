@@ -1,0 +1,109 @@
+package serve
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/jsonrpc"
+)
+
+// Earlier is a server that drains while this one has its place and takes the new sessions. Its sessions are reached by an agent that is a
+// connection to it.
+type Earlier interface {
+	// Runs reports whether there is one, or this one has given its place away. Both servers use the same journals then.
+	Runs() bool
+	// Yield reports whether one of the sessions is in use in the earlier server. If one is open there unused, it is closed first.
+	Yield(sessions []string) (inUse bool, err error)
+	// Serve passes messages on between the earlier server and a client whose agent would be started with h, until in ends.
+	Serve(h AttachParams, in io.Reader, out io.Writer) error
+}
+
+// Yield reports whether a session is in use: it works, or a client has it open. It closes one that is open unused, so that another server
+// can open it.
+func (s *Server) Yield(ctx context.Context, id string) (inUse bool) {
+	asked := false
+	_ = s.await(ctx, func() bool { // otherwise it is in use
+		open := s.sessions[id]
+		switch {
+		case open == nil:
+			inUse = false
+			return true
+		case open.changing, open.agent.ending:
+			inUse = true
+			return false
+		case asked || open.needed():
+			inUse = true
+			return true
+		}
+		asked, inUse = true, true
+		open.close()
+		return false
+	})
+	return inUse
+}
+
+// runsBesideAnother reports whether another server may use the journals.
+func (s *Server) runsBesideAnother() bool { return s.Earlier != nil && s.Earlier.Runs() }
+
+// findEarlier finds out whether the earlier server has a session in use that is not open here. It releases the lock meanwhile.
+func (c *Client) findEarlier(id string) error {
+	s := c.server
+	if s.Earlier == nil || id == "" || c.find(id) != nil {
+		return nil
+	}
+	h := c.attachParams
+	s.mu.Unlock()
+	inUse, err := s.usedEarlier(h, id)
+	s.mu.Lock()
+	switch {
+	case err != nil:
+	case !inUse:
+		delete(c.earlier, id)
+	case c.earlier == nil:
+		c.earlier = map[string]bool{id: true}
+	default:
+		c.earlier[id] = true
+	}
+	return err
+}
+
+// usedEarlier reports whether the earlier server has a session in use, by any ID of its thread. The caller does not hold mu.
+func (s *Server) usedEarlier(h AttachParams, id string) (inUse bool, err error) {
+	if !s.runsBesideAnother() {
+		return false, nil
+	}
+	ids := []string{id}
+	if s.Thread != nil {
+		others, err := s.Thread(h, id)
+		if err != nil {
+			return false, err
+		}
+		ids = append(ids, others...)
+	}
+	return s.Earlier.Yield(ids)
+}
+
+// earlierAgent returns the client's connection to the earlier server. There it may do what it may do here.
+func (c *Client) earlierAgent() *agent {
+	for a := range c.server.agents {
+		if a.earlier && !a.ending && slices.Contains(a.clients, c) {
+			return a
+		}
+	}
+	a := c.server.startAgent(c, true, true)
+	a.attachParams.Joins = c.joinsOnly() || !c.options.Local // others do not say how their agent is started, so nothing is compared
+	a.attachParams.WatchOnly = !c.has(Answer | Prompt)
+	a.attachParams.Stderr, a.attachParams.Activity = false, true
+	a.initialize(c)
+	return a
+}
+
+// refuseEarlier refuses a request about a session of which it is not known whether the earlier server has it.
+func (c *Client) refuseEarlier(h jsonrpc.Head, id string, err error) {
+	c.server.Log.Warn("the server that this one replaces does not answer", zap.Error(err))
+	c.logRefusal(h.Method, id, "the server that this one replaces does not say whether it has the session")
+	c.reply(h, jsonrpc.InternalError("server_ends", "Not done: the server that this one replaces does not say whether it has the session open. Try again in a while."))
+}
