@@ -302,14 +302,17 @@ func (a *agent) initialize(c *Client) {
 
 // cancel passes on that the client has cancelled a request.
 func (c *Client) cancel(line []byte, h jsonrpc.Head) {
-	key := jsonrpc.IDKey(rawjson.Field(paramsOf(line, h), "requestId"))
+	key, own := jsonrpc.IDKey(rawjson.Field(paramsOf(line, h), "requestId")), false
 	for a := range c.server.agents {
 		for id, asked := range a.calls {
 			if asked.client == c && jsonrpc.IDKey(asked.id) == key {
-				c.sentTo = a
+				c.sentTo, own = a, true
 				a.notify(cancelRequest, map[string]json.RawMessage{"requestId": json.RawMessage(id)})
 			}
 		}
+	}
+	if !own && !c.has(Full) {
+		c.logRefusal(h.Method, "", "it cancels a request that is not its own, or was answered")
 	}
 }
 
