@@ -113,8 +113,11 @@ func TestSessionOfAnEarlierServer(t *testing.T) {
 		require.Contains(t, got, "agent: hello\n")
 		require.Contains(t, got, "l= ")
 		require.Contains(t, got, "? session/request_permission")
-		info := h.Status().Sessions
-		require.Equal(t, Asking, info[len(info)-1].State)
+		states := map[string]string{}
+		for _, session := range h.Status().Sessions {
+			states[session.ID] = session.State
+		}
+		require.Equal(t, map[string]string{"s1": Asking, "s2": Idle}, states)
 
 		two.Disconnected()
 		time.Sleep(24 * time.Hour / 48)
@@ -180,10 +183,16 @@ func TestRolesInAnEarlierServer(t *testing.T) {
 	withTwoServers(t, func(t *testing.T, h, first *testServer, e *earlierServer) {
 		one, a := first.client("Zed", everything)
 		one.opens(a, "s1")
-		c, _ := h.clientOf("Neovim", everything, ClientOptions{Role: Watch, Token: "screen"})
-		c.say(`{"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"s1","cwd":"/elsewhere","mcpServers":[{"name":"x","command":"/bin/sh"}]}}`)
-		require.Contains(t, strings.Join(c.take(), "\n"), "2= ")
-		a.hearsNothing()
+		var c *fakeClient
+		for _, role := range []Role{Prompt, Watch} {
+			if c != nil {
+				c.Disconnected()
+			}
+			c, _ = h.clientOf("Neovim", everything, ClientOptions{Role: role, Token: "screen"})
+			c.say(`{"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"s1","cwd":"/elsewhere","mcpServers":[{"name":"x","command":"/bin/sh"}]}}`)
+			require.Contains(t, strings.Join(c.take(), "\n"), "2= ")
+			a.hearsNothing()
+		}
 		one.prompts(a, "s1", "Say hello.")
 		a.asksPermission("s1")
 		require.Contains(t, strings.Join(one.take(), "\n"), "? session/request_permission")
