@@ -417,7 +417,7 @@ func (e earlierServer) Serve(h serve.AttachParams, in io.Reader, out io.Writer) 
 	bridge := &keep.StdioBridge{
 		Attach: h, In: in, Out: out, Log: e.log, Command: commandFor(aside),
 		Interactive: true, // it ends at once with the earlier server
-		Connect: func(ctx context.Context) (keep.MessageConn, error) { return attachTo(ctx, aside, nil) },
+		Connect:     func(ctx context.Context) (keep.MessageConn, error) { return attachTo(ctx, aside, nil) },
 	}
 	return bridge.Run(context.Background())
 }

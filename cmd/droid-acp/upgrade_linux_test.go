@@ -7,7 +7,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -156,4 +158,25 @@ func TestNewServerBesideADrainingOne(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, entries)
 	require.NoFileExists(t, keep.AsidePath(k.socket()))
+}
+
+// A server measures the memory of its agents, and opens no session beyond --max-memory.
+func TestMaxMemory(t *testing.T) {
+	t.Parallel()
+	k, droid := withDemoDroid(t)
+	tokens, token := filepath.Join(k.dir, "tokens"), strings.Repeat("7", 40)
+	require.NoError(t, os.WriteFile(tokens, []byte("anna full "+token+"\n"), 0o600))
+	s := k.serve("--droid", droid, "--max-memory", "1", "--listen", "127.0.0.1:0", "--token-file", tokens)
+	c := dialServer(t, s.address(t), token)
+	c.newSession(k.dir)
+	c.send(`{"jsonrpc":"2.0","id":3,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, k.dir)
+	refused := c.response(3).Raw
+	require.Contains(t, refused, `"kind":"server_full"`)
+	used := regexp.MustCompile(`the agents use (\d+) MiB of memory, and the server opens no session from 1 MiB on`).FindStringSubmatch(refused)
+	require.NotNil(t, used, refused)
+	n, err := strconv.Atoi(used[1])
+	require.NoError(t, err)
+	require.Greater(t, n, 3, "an agent takes more")
+	require.NoError(t, c.conn.Close())
+	s.stop(k)
 }
