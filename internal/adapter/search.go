@@ -67,11 +67,11 @@ func (a *Agent) search(c *wire.Call) (any, *jsonrpc.Error) {
 func (a *Agent) searchedDirectory(c *wire.Call, p searchParams) (cwd string, err *jsonrpc.Error) {
 	switch {
 	case p.SessionID != "":
-		s, place, err := a.reach(c)
+		s, ticket, err := a.lookup(c)
 		if err != nil {
 			return "", err
 		}
-		if err := s.Enter(place.Release); err != nil {
+		if err := s.Enter(ticket.Release); err != nil {
 			return "", err
 		}
 		cwd = s.Directory()

@@ -114,7 +114,7 @@ func (c *Client) limitHooks(settings map[string]any, user projectconfig.User, tr
 	own, _ := settings["hooks"].(hooksByEvent)
 	switch {
 	case c.Version().IsZero() || user.Others || trusted.HidesHooks():
-	case !c.Version().Has(stream.AddsHooks):
+	case !c.Version().Supports(stream.AddsHooks):
 		users, err := homeHooks(Home(c.env), hookEvents)
 		if err != nil {
 			return
@@ -221,8 +221,8 @@ func (c *Client) exclude(settings map[string]any, servers map[string]any, r Runt
 	if err != nil {
 		return unreadable(err)
 	}
-	if !c.Version().Has(stream.ExcludesProjectFiles) {
-		return &ExcludeError{Why: c.Version().Lacks(stream.ExcludesProjectFiles)}
+	if !c.Version().Supports(stream.ExcludesProjectFiles) {
+		return &ExcludeError{Why: c.Version().UnsupportedText(stream.ExcludesProjectFiles)}
 	}
 	for _, i := range r.Without.Of(projectconfig.MCPServer) {
 		if _, ours := servers[i.Name]; ours || !projectconfig.SafeName(i.Name) {
@@ -260,7 +260,7 @@ func (c *Client) excludeHooks(settings map[string]any, user projectconfig.User, 
 	if !r.replacesHooks() {
 		return nil
 	}
-	if c.Version().Has(stream.AddsHooks) {
+	if c.Version().Supports(stream.AddsHooks) {
 		if user.Hooks {
 			return &ExcludeError{Why: "this droid can leave out the project's hooks only together with your own in ~/.factory, which may forbid something."}
 		}
@@ -366,7 +366,7 @@ func ignoredKinds(v stream.Version) (kinds []projectconfig.Kind) {
 	if v.HasVocabulary() {
 		kinds = append(kinds, projectconfig.UnknownKey)
 	}
-	if v.Has(stream.PreloadsNothing) {
+	if v.Supports(stream.PreloadsNothing) {
 		kinds = append(kinds, projectconfig.Preload)
 	}
 	return kinds
@@ -403,7 +403,7 @@ func (c *Client) ProjectModels() map[string]string {
 // before 0.215 has no commands, and is never stale.
 func (c *Client) HasStaleTexts(now projectconfig.Layer) bool {
 	given := c.given.Load()
-	return c.own != nil && given != nil && given.Texts != now.Texts && c.Version().Has(stream.ExpandsCommands)
+	return c.own != nil && given != nil && given.Texts != now.Texts && c.Version().Supports(stream.ExpandsCommands)
 }
 
 // StartedExcluding returns what the process was started without, see Command.Without.

@@ -117,24 +117,24 @@ func TestAskedLogin(t *testing.T) {
 	} {
 		s := new(Servers)
 		s.ProcessStarted(begin, Abilities{}) // before 0.215 an address has a login behind it when it was asked for
-		asked := s.AskLogin("safe")
+		asked := s.BeginLogin("safe")
 		do := s.LoginBegan(begin, loginAt("https://example.com/login"), dialogs)
 		require.Equal(t, dialogs, do.Show != nil)
 		require.Empty(t, do.Texts)
 		require.Equal(t, want, asked.Reply)
-		require.False(t, s.Unasked(asked), "it has its address")
+		require.False(t, s.DropLogin(asked), "it has its address")
 		s.LoginBegan(begin, loginAt("https://example.com/again"), dialogs)
 		require.Equal(t, want, asked.Reply)
 	}
 	s := ready()
-	asked := s.AskLogin("safe")
+	asked := s.BeginLogin("safe")
 	s.LoginBegan(begin, stream.MCPAuthRequired{ServerName: "other"}, true)
 	require.Empty(t, asked.Reply)
-	require.True(t, s.Unasked(asked))
-	require.False(t, s.Unasked(asked))
-	first, second := s.AskLogin("a"), s.AskLogin("b")
-	require.False(t, s.Unasked(first))
-	require.True(t, s.Unasked(second))
+	require.True(t, s.DropLogin(asked))
+	require.False(t, s.DropLogin(asked))
+	first, second := s.BeginLogin("a"), s.BeginLogin("b")
+	require.False(t, s.DropLogin(first))
+	require.True(t, s.DropLogin(second))
 }
 
 // Before 0.215 an address that nobody asked for leads nowhere.

@@ -14,7 +14,7 @@ import (
 // openStored returns how a process loads droid's session with up to so many messages, or creates it if no droid has yet. held is the result
 // of markLoading.
 func (s *Session) openStored(messages int, held error) launch.Open {
-	if s.proc.Unmade() {
+	if s.proc.NeedsCreate() {
 		return s.deps.Launcher.Make(s.droidID, s.cwd, *s.systemPrompt.Load())
 	}
 	return launch.Open{ID: s.droidID, Messages: messages, CWD: s.cwd, Held: held}
@@ -56,7 +56,7 @@ func (s *Session) directories() []string {
 // checkWords ends a droid that has not taken the words of its new session (before 0.215).
 // The next process gets them when it starts, see Launcher.Added.
 func (s *Session) checkWords() {
-	if s.systemPrompt.Load().Text != "" && s.proc.Client() != nil && !s.proc.Has(stream.StoresSystemPrompt) {
+	if s.systemPrompt.Load().Text != "" && s.proc.Client() != nil && !s.proc.Supports(stream.StoresSystemPrompt) {
 		s.endDroid(replaced, "it did not take the words of its new session")
 	}
 }

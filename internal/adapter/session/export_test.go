@@ -5,7 +5,7 @@ import (
 
 	"droid-acp/internal/adapter/internal/monitor"
 	"droid-acp/internal/adapter/internal/process"
-	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/internal/updates"
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/turns"
@@ -46,17 +46,17 @@ func (s *Session) Prompts() *turns.Queue[*userPrompt] { return &s.prompts }
 func (s *Session) OptionState() *options.State { return &s.options }
 
 // Updates is the session's way to its editor.
-func (s *Session) Updates() *telling.Updates { return s.out }
+func (s *Session) Updates() *updates.Sender { return s.out }
 
 // Questions are those that the user is asked.
-func (s *Session) Questions() *telling.Questions { return &s.questions }
+func (s *Session) Questions() *updates.Questions { return &s.questions }
 
 // ReplaceDroid ends the session's droid, of which nothing is wanted any more.
 func (s *Session) ReplaceDroid() { s.endDroid(replaced, "test") }
 
 // AwaitTurn waits for a turn among what is asked of the session.
 func (s *Session) AwaitTurn(ctx context.Context, of turns.Scope) (*turns.Change, *jsonrpc.Error) {
-	return s.awaitTurn(ctx, of)
+	return s.beginChange(ctx, of)
 }
 
 // LockRPC takes the lock of calls to droid.
@@ -86,7 +86,7 @@ func (s *Session) Servers() *mcp.Servers { return &s.servers }
 func (s *Session) MCPStatus(ev stream.MCPStatusChanged) { s.mcpStatus(ev) }
 
 // HideFromEditor has the editor not know the session.
-func (s *Session) HideFromEditor() { s.out = telling.New(s.deps.Conn, s.mu, s.log) }
+func (s *Session) HideFromEditor() { s.out = updates.New(s.deps.Conn, s.mu, s.log) }
 
 // KillDroid kills the session's droid.
 func (s *Session) KillDroid() { s.endDroid(killed, "test") }

@@ -68,7 +68,7 @@ func (s *Session) hearOut(client *droid.Client) {
 		}
 	})
 	for ev := range client.Events() {
-		s.apply(s.proc.Norm().Handle(time.Now(), ev))
+		s.apply(s.proc.Normalizer().Handle(time.Now(), ev))
 	}
 	<-closed
 }
@@ -96,7 +96,7 @@ func (s *Session) endWork() {
 	s.servers.ProcessGone()
 	s.fileCalls.End()
 	s.readNoMore()
-	s.apply(s.proc.Norm().Exited(time.Now()))
+	s.apply(s.proc.Normalizer().Exited(time.Now()))
 	s.questions.DroidGone()
 }
 

@@ -183,7 +183,7 @@ func TestPanicWhenALoadHasCome(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("one"))
 		e.inside(func(s *session.Session) { // the ids of the calls that the load has shown cannot be taken
 			s.View().Event(render.Moment{}, quirks.ToolStarted{ID: "t"}, nil)
-			*s.Process().Norm() = quirks.Normalizer{}
+			*s.Process().Normalizer() = quirks.Normalizer{}
 		})
 		load := e.request("session/load", sessionParamsOf(e.session))
 		behind := e.request("session/resume", sessionParamsOf(e.session))

@@ -31,7 +31,7 @@ type loadingMark struct {
 func (s *Session) markLoading(ctx context.Context) (held error) {
 	id, cwd := s.droidID, s.cwd
 	switch {
-	case s.ended, s.proc.Unmade(), s.storeLock.Is(id): // what is not made yet has no file
+	case s.ended, s.proc.NeedsCreate(), s.storeLock.Is(id): // what is not made yet has no file
 		return nil
 	case s.loading.Is(id):
 		return s.loading.held

@@ -110,7 +110,7 @@ func (s *Session) applyEvent(ev quirks.Event, files render.Files) {
 	case quirks.SubagentEnded:
 		s.subagentRests(ev)
 	case quirks.SubagentStopped:
-		s.subagentWrote(s.proc.Norm(), ev.ID, nil)
+		s.subagentWrote(s.proc.Normalizer(), ev.ID, nil)
 	case quirks.RequestWithdrawn:
 		s.questions.Withdraw(ev.RequestID)
 	case quirks.SettingsChanged:

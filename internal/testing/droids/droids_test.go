@@ -117,7 +117,7 @@ func TestFeatures(t *testing.T) {
 				continue
 			}
 			checked++
-			says, does := r.Protocol.Has(*c.Feature), c.Of(r) == Yes
+			says, does := r.Protocol.Supports(*c.Feature), c.Of(r) == Yes
 			if says != does && (says || held[r.Version]) {
 				t.Errorf("droid %s (protocol %s): version.go says that it can %s: %t; its recording says %t", r.Version, r.Protocol, c.What, says, does)
 			}

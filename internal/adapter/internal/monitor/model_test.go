@@ -323,7 +323,7 @@ func (w *world) without() string {
 		var locks [2]func()
 		a := [2]*actor{w.actor(false), w.actor(false)}
 		for i := range locks {
-			locks[i] = w.m.Ticket()
+			locks[i] = w.m.Reserve()
 			w.arrive(a[i])
 		}
 		for _, i := range []int{1, 0} {
@@ -479,7 +479,7 @@ func (w *world) finish() {
 			close(a.do)
 		}
 	}
-	require.Nil(w.t, w.m.Ticket())
+	require.Nil(w.t, w.m.Reserve())
 	require.False(w.t, w.m.Post(nil))
 }
 

@@ -1,4 +1,4 @@
-package telling
+package updates
 
 import (
 	"encoding/json"
@@ -40,7 +40,7 @@ func (l *listener) take() []string {
 }
 
 // openWay is the way to an editor that knows the session.
-func openWay(l *listener) *Updates {
+func openWay(l *listener) *Sender {
 	w := New(l, nil, zap.NewNop())
 	w.Release()
 	return w
@@ -66,7 +66,7 @@ func TestStateIsToldWhenItDiffers(t *testing.T) {
 	require.Empty(t, l.take())
 	w.Send(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: "spec"})
 	require.Len(t, l.take(), 1)
-	w.Told(mode("auto-low"), protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
+	w.MarkSent(mode("auto-low"), protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
 	w.Send(mode("auto-low"))
 	w.Send(protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
 	require.Empty(t, l.take())
@@ -137,7 +137,7 @@ func TestTextsNameTheirMessage(t *testing.T) {
 
 // TestNoticesWaitOnce for the next prompt.
 func TestNoticesWaitOnce(t *testing.T) {
-	var w Updates
+	var w Sender
 	w.AddNotices("one", "two", "one")
 	w.AddNotices("two")
 	require.Equal(t, []string{"one", "two"}, w.TakeNotices())
@@ -148,17 +148,17 @@ func TestNoticesWaitOnce(t *testing.T) {
 
 // TestNoEditor: what is told to nobody is dropped, and there is always room for it.
 func TestNoEditor(t *testing.T) {
-	var w Updates
+	var w Sender
 	require.Nil(t, w.Full())
 	w.Send(render.Text{Text: "x"})
 	w.Send(mode("spec"))
 	w.Send(protocol.ToolCall{})
-	require.NotNil(t, (&Updates{editor: new(listener)}).Full())
+	require.NotNil(t, (&Sender{editor: new(listener)}).Full())
 }
 
 // Words of droid's that wait are put together by message, and bounded.
 func TestKeepText(t *testing.T) {
-	var w Updates
+	var w Sender
 	for _, text := range []render.Text{{MessageID: "a", Text: "one "}, {MessageID: "a", Text: "two"}, {MessageID: "b", Text: "three"}} {
 		w.KeepText(text)
 	}
@@ -206,7 +206,7 @@ func TestHold(t *testing.T) {
 	w.Send(mode("spec"))
 	w.Send(mode("normal"))
 	require.Empty(t, l.take())
-	w.Told(mode("spec")) // by the response
+	w.MarkSent(mode("spec")) // by the response
 	w.SetID("s")
 	w.Release()
 	heard := l.take()
