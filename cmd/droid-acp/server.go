@@ -154,11 +154,8 @@ func (r *remote) reload(h *transport.Handler) error {
 	return nil
 }
 
-// listen loads the tokens and listens on the address.
+// listen listens on the address.
 func (r *remote) listen() (err error) {
-	if r.options.Tokens, err = keep.LoadTokens(r.tokenFile); err != nil {
-		return err
-	}
 	if r.listener, err = net.Listen("tcp", r.address); err != nil {
 		return fmt.Errorf("%w; end what listens there, or give --listen another address of this machine", err)
 	}
@@ -186,6 +183,12 @@ func runServer(c *invocation) int {
 func (c *invocation) keep(log *zap.Logger, path string, remote *remote) int {
 	limitMemory()
 	_ = os.Unsetenv(flags.EnvKeep) // its agents are kept already
+	if remote != nil { // before another server steps aside
+		var err error
+		if remote.options.Tokens, err = keep.LoadTokens(remote.tokenFile); err != nil {
+			return c.failed(err)
+		}
+	}
 	listener, err := keep.Listen(c.leaving.ctx, path, log)
 	if errors.Is(err, keep.ErrRunning) && clientFor(path).StepAside(c.leaving.ctx) == nil {
 		log.Info("taking the place of a server that drains")

@@ -136,7 +136,7 @@ func TestSessionOfAnEarlierServer(t *testing.T) {
 		synctest.Wait()
 		require.Contains(t, three.closed, "the server ends")
 
-		four, own := h.client("Zed", everything)
+		four, _ := h.client("Zed", everything)
 		four.load("s1")
 		own = h.agents()[len(h.agents())-1]
 		for m := own.next(); m.Method != "session/load"; m = own.next() { // the session that nobody has any more is closed first
