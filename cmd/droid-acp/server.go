@@ -183,7 +183,7 @@ func runServer(c *invocation) int {
 func (c *invocation) keep(log *zap.Logger, path string, remote *remote) int {
 	limitMemory()
 	_ = os.Unsetenv(flags.EnvKeep) // its agents are kept already
-	if remote != nil { // before another server steps aside
+	if remote != nil {             // before another server steps aside
 		var err error
 		if remote.options.Tokens, err = keep.LoadTokens(remote.tokenFile); err != nil {
 			return c.failed(err)
@@ -396,7 +396,7 @@ func (s *server) stepAside(ctx context.Context, socket *keep.Listener) error {
 	}
 	s.log.Info("another server takes the place of this one")
 	go func() {
-		if s.hub.Drain(ctx) == nil {
+		if s.hub.DrainAside(ctx) == nil {
 			s.stopping()
 		}
 	}()

@@ -143,7 +143,7 @@ func TestNewServerBesideADrainingOne(t *testing.T) {
 	for err == nil {
 		_, err = old.conn.Read(t.Context())
 	}
-	require.ErrorContains(t, err, "the server ends")
+	require.ErrorContains(t, err, "another server has the place of this one, and nothing works here for this client; connect again")
 	for first.stderr.Scan() {
 	}
 	require.NoError(t, first.cmd.Wait())

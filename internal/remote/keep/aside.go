@@ -16,7 +16,10 @@ import (
 func AsidePath(path string) string { return path + ".old" }
 
 // IsAside reports whether a server lives that has given its place at a path to another one.
-func IsAside(path string) bool { return isLocked(AsidePath(path)) }
+func IsAside(path string) bool {
+	_, err := os.Lstat(lockOf(AsidePath(path))) // looking makes no lock, which a server could find held
+	return err == nil && isLocked(AsidePath(path))
+}
 
 // StepAside moves the socket to AsidePath, so that another server can listen in its place. closeOthers closes what else the other one will
 // listen on. It fails if a server that has stepped aside before has not ended.

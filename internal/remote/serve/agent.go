@@ -588,9 +588,6 @@ func (a *agent) handleNotification(line []byte, h jsonrpc.Head) (full <-chan str
 	if h.Method == protocol.ActivityMethod {
 		if open != nil {
 			open.setWorking(string(rawjson.Field(params, "working")) == "true")
-			for _, w := range open.subscribers {
-				open.sendActivity(w.client)
-			}
 		}
 		return nil
 	}

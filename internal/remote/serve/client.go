@@ -36,6 +36,7 @@ type Client struct {
 	queuedBytes int               // bytes of its messages that wait in the server
 	sentTo      *agent            // the agent that got its last message; nil if none
 	gone        bool
+	late        bool // it has connected since another server has the place of this one
 }
 
 // Receive handles one message of the client, and does not keep its memory. If full is not nil, the agent that the message went to has no

@@ -45,6 +45,41 @@ func (s *Server) Yield(ctx context.Context, id string) (inUse bool) {
 	return inUse
 }
 
+// DrainAside is Drain for a server whose place another one has taken. The connection of a client ends once nothing works for it here, so
+// that its next prompt goes to the other server.
+func (s *Server) DrainAside(ctx context.Context) error {
+	s.mu.Lock()
+	s.aside = true
+	s.dismissIdle()
+	s.mu.Unlock()
+	return s.Drain(ctx)
+}
+
+// dismissIdle ends the connections of clients for which nothing works, but for those that have come since to open a session that works. The
+// caller holds mu.
+func (s *Server) dismissIdle() {
+	for c := range s.clients {
+		if busy, opened := c.activity(); !busy && (opened || !c.late) {
+			c.out.Close("another server has the place of this one, and nothing works here for this client; connect again")
+		}
+	}
+}
+
+// activity reports whether a session that the client has open is busy, or a request of it is not answered; and whether it has one open.
+func (c *Client) activity() (busy, opened bool) {
+	for _, open := range c.server.sessions {
+		if open.loader == c || open.subscriber(c) != nil {
+			busy, opened = busy || open.busy(), true
+		}
+	}
+	for a := range c.server.agents {
+		for _, call := range a.calls {
+			busy = busy || call.client == c
+		}
+	}
+	return busy, opened
+}
+
 // runsBesideAnother reports whether another server may use the journals.
 func (s *Server) runsBesideAnother() bool { return s.Earlier != nil && s.Earlier.Runs() }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,7 +33,7 @@ func (e *earlierServer) Yield(sessions []string) (inUse bool, err error) {
 func (e *earlierServer) Serve(h AttachParams, in io.Reader, out io.Writer) error {
 	ended := make(chan struct{})
 	messages := make(chan []byte, 100)
-	c := e.h.Join(channelOutlet{messages, ended}, ClientOptions{Local: true})
+	c := e.h.Join(channelOutlet{messages, ended, sync.OnceFunc(func() { close(ended) })}, ClientOptions{Local: true})
 	c.attachParams = h
 	if h.WatchOnly {
 		c.role = Watch
@@ -61,6 +62,9 @@ func (e *earlierServer) Serve(h AttachParams, in io.Reader, out io.Writer) error
 			}
 			c.Receive(line)
 		case <-ended:
+			for len(messages) > 0 { // what was queued before
+				_, _ = out.Write(append(<-messages, '\n'))
+			}
 			return errors.New("the server ends")
 		}
 	}
@@ -70,10 +74,18 @@ func (e *earlierServer) Serve(h AttachParams, in io.Reader, out io.Writer) error
 type channelOutlet struct {
 	to    chan []byte
 	ended chan struct{}
+	close func()
 }
 
-func (o channelOutlet) Send(message []byte)   { o.to <- slices.Clone(message) }
-func (o channelOutlet) Close(string)          { close(o.ended) }
+func (o channelOutlet) Send(message []byte) {
+	select {
+	case <-o.ended: // nothing is sent behind the end
+	default:
+		o.to <- slices.Clone(message)
+	}
+}
+
+func (o channelOutlet) Close(string)          { o.close() }
 func (o channelOutlet) Full() <-chan struct{} { return nil }
 func (o channelOutlet) Waiting() int          { return 0 }
 
@@ -103,7 +115,7 @@ func TestSessionOfAnEarlierServer(t *testing.T) {
 		a.asksPermission("s1")
 		one.Disconnected()
 		drained := make(chan error, 1)
-		go func() { drained <- first.Drain(t.Context()) }()
+		go func() { drained <- first.DrainAside(t.Context()) }()
 
 		two, own := h.client("Zed", everything)
 		two.opens(own, "s2")
@@ -135,6 +147,7 @@ func TestSessionOfAnEarlierServer(t *testing.T) {
 		e.ended = true
 		synctest.Wait()
 		require.Contains(t, three.closed, "the server ends")
+		require.Empty(t, h.unfinished, "the turn has an end")
 
 		four, _ := h.client("Zed", everything)
 		four.load("s1")
@@ -222,4 +235,36 @@ func TestJournalsOfAnEarlierServer(t *testing.T) {
 	require.NoFileExists(t, path)
 	require.Len(t, s.unfinished, 1)
 	s.Close(t.Context())
+}
+
+// A server whose place another one has taken ends the connection of each client once nothing works for it: its next prompt goes to the other
+// server.
+func TestClientsOfAServerAside(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		two, _ := h.client("Zed", everything)
+		two.opens(a, "s2")
+		three, _ := h.client("Zed", everything)
+		three.load("s1")
+		prompt := one.prompts(a, "s1", "Say hello.")
+		other := two.prompts(a, "s2", "Say hello.")
+		idle, _ := h.client("Zed", everything)
+		drained := make(chan error, 1)
+		go func() { drained <- h.DrainAside(t.Context()) }()
+		synctest.Wait()
+		const reason = "another server has the place of this one, and nothing works here for this client; connect again"
+		require.Equal(t, []string{reason, "", "", ""}, []string{idle.closed, one.closed, two.closed, three.closed})
+		one.take()
+		a.works("s1", false)
+		require.Empty(t, one.closed, "its prompt is not answered")
+		a.answer(prompt, `{"stopReason":"end_turn"}`)
+		require.Equal(t, []string{`p= {"stopReason":"end_turn"}`}, one.take())
+		require.Equal(t, []string{reason, "", reason}, []string{one.closed, two.closed, three.closed})
+		require.Empty(t, drained)
+		a.answer(other, `{"stopReason":"end_turn"}`)
+		synctest.Wait()
+		require.NoError(t, <-drained)
+		require.Equal(t, reason, two.closed)
+	})
 }

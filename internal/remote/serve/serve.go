@@ -182,6 +182,7 @@ type Server struct {
 	memory       int64         // of the agents, as last measured
 	startFailure error         // of the last agent process that was started, nil if it started
 	drains       int           // calls of Drain that wait or have succeeded
+	aside        bool          // another server has the place of this one
 	changed      chan struct{} // closed and replaced when a client or an agent comes or goes, and while drains when a session may be idle
 }
 
@@ -257,6 +258,7 @@ func (s *Server) Join(out Outlet, o ClientOptions) *Client {
 		return c
 	}
 	s.clients[c] = struct{}{}
+	c.late = s.aside
 	s.notifyChange()
 	return c
 }

@@ -156,6 +156,9 @@ func (o *session) setWorking(working bool) {
 		o.markWork()
 	}
 	o.markTurn()
+	for _, w := range o.subscribers {
+		o.sendActivity(w.client)
+	}
 	o.update()
 }
 

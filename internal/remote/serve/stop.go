@@ -62,7 +62,7 @@ func (s *Server) Drain(ctx context.Context) error {
 // busy returns how many sessions work, ask something, or are being opened or closed. The caller holds mu.
 func (s *Server) busy() (n int) {
 	for _, open := range s.sessions {
-		if open.working || len(open.questions) > 0 || open.changing || open.loader != nil || open.agent.hasPendingRequest(open) {
+		if open.busy() {
 			n++
 		}
 	}
@@ -74,6 +74,11 @@ func (s *Server) busy() (n int) {
 		}
 	}
 	return n
+}
+
+// busy reports whether the session works, asks something, or is being opened or closed.
+func (o *session) busy() bool {
+	return o.working || len(o.questions) > 0 || o.changing || o.loader != nil || o.agent.hasPendingRequest(o)
 }
 
 // await returns nil once done, which is called with the lock held, returns true, or the error of ctx.
@@ -102,5 +107,8 @@ func errDraining() *jsonrpc.Error {
 func (s *Server) notifyDrain() {
 	if s.drains > 0 {
 		s.notifyChange()
+	}
+	if s.aside {
+		s.dismissIdle()
 	}
 }
