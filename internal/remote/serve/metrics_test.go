@@ -2,6 +2,7 @@ package serve
 
 import (
 	"errors"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -60,6 +61,11 @@ func TestMetrics(t *testing.T) {
 			h.metrics.count(metricErrors, "kind", strings.Repeat("x", i%39)+"y"+strings.Repeat("z", i/39))
 		}
 		require.Less(t, strings.Count(metrics(), metricErrors), maxCounters+5)
+		page, err := os.ReadFile("../../../docs/operating.md")
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile(`# TYPE (\w+)`).FindAllStringSubmatch(metrics(), -1) {
+			require.Regexp(t, "`"+m[1]+"[`{]", string(page), "its row is missing")
+		}
 		require.Contains(t, metrics(), `{kind="other"}`)
 	})
 }
