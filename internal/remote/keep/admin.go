@@ -105,7 +105,7 @@ func Admin(hub Hub, stop func(), aside func() error) http.Handler {
 		}
 	})
 	mux.HandleFunc("POST "+yieldPath, func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), AnswerTime)
+		ctx, cancel := context.WithTimeout(r.Context(), AnswerTime/2) // who asks waits for AnswerTime
 		defer cancel()
 		inUse := slices.ContainsFunc(r.URL.Query()["session"], func(id string) bool { return hub.Yield(ctx, id) })
 		_ = json.NewEncoder(w).Encode(inUse) // a client that is gone needs no answer
