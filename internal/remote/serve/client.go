@@ -36,6 +36,7 @@ type Client struct {
 	queuedBytes int               // bytes of its messages that wait in the server
 	sentTo      *agent            // the agent that got its last message; nil if none
 	gone        bool
+	dismissed   bool // its connection ends, and nothing more of it is done
 	late        bool // it has connected since another server has the place of this one
 }
 
@@ -99,6 +100,8 @@ func headOf(text []byte) (h jsonrpc.Head, refusal *jsonrpc.Error) {
 func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	switch {
 	case c.gone:
+	case c.dismissed:
+		c.refuseDismissed(h)
 	case h.Method == AttachMethod && c.declared == nil:
 		c.attach(paramsOf(line, h))
 	case h.Method == "":

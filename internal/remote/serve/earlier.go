@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -55,14 +56,46 @@ func (s *Server) DrainAside(ctx context.Context) error {
 	return s.Drain(ctx)
 }
 
-// dismissIdle ends the connections of clients for which nothing works, but for those that have come since to open a session that works. The
-// caller holds mu.
+// dismissIdle dismisses clients for which nothing works: nothing more of them is done. It leaves those that have come since to open a
+// session that works. The caller holds mu.
 func (s *Server) dismissIdle() {
 	for c := range s.clients {
-		if busy, opened := c.activity(); !busy && (opened || !c.late) {
-			c.out.Close("another server has the place of this one, and nothing works here for this client; connect again")
+		if busy, opened := c.activity(); !busy && !c.dismissed && (opened || !c.late) {
+			c.dismissed = true
+			time.AfterFunc(dismissTime, c.sendAway)
 		}
 	}
+}
+
+// dismissTime is how long a dismissed client stays connected: a request that is on its way is answered.
+const dismissTime = time.Second
+
+// awaitDismissed waits until the connections of dismissed clients have ended, but not for clients that do not take that in.
+func (s *Server) awaitDismissed(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*dismissTime)
+	defer cancel()
+	_ = s.await(ctx, func() bool { // otherwise Close ends them
+		for c := range s.clients {
+			if c.dismissed {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// refuseDismissed refuses a request of a dismissed client, and ends its connection.
+func (c *Client) refuseDismissed(h jsonrpc.Head) {
+	if h.IsRequest() {
+		c.logRefusal(h.Method, "", "another server has the place of this one")
+		c.refuse(h.ID, jsonrpc.InternalError("server_ends", "Not done: another server has the place of this one. Connect again, and open the session again."))
+		c.sendAway()
+	}
+}
+
+// sendAway ends the connection of a dismissed client. It takes no lock.
+func (c *Client) sendAway() {
+	c.out.Close("another server has the place of this one, and nothing works here for this client; connect again")
 }
 
 // activity reports whether a session that the client has open is busy, or a request of it is not answered; and whether it has one open.

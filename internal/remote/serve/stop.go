@@ -49,6 +49,7 @@ func (s *Server) Drain(ctx context.Context) error {
 	s.Log.Info("accepting no new sessions until nothing works")
 	err := s.await(ctx, func() bool { return s.busy() == 0 })
 	if err == nil {
+		s.awaitDismissed(ctx)
 		return nil
 	}
 	s.mu.Lock()
