@@ -71,7 +71,7 @@ func gives(id, text string) string {
 
 const outcome = `{"type":"agent_turn_outcome","reason":"cancelled"}`
 
-// The models of a session and of its subagents give their calls ids of their own, which may be the same.
+// The models of a session and of its subagents choose the IDs of their calls independently, so IDs may be the same.
 func TestQuirk40_IDsOfSubagentsDoNotMeet(t *testing.T) {
 	k := startsTask(t, childOne, childTwo).push(toolCall("c", abc), asks(childOne, "r1", "c"), asks(childTwo, "r2", "c"))
 	k.says(`tool c started: Execute {"command":"abc"}`,
