@@ -122,7 +122,7 @@ func replayed(t *testing.T, c *fixture.Conversation, client string) string {
 		synctest.Wait()
 		script.act(e, step)
 	}
-	time.Sleep(time.Minute + time.Second) // the user is notified of a silent model
+	time.Sleep(time.Minute + time.Second) // the user is notified of a silent model after a minute
 	synctest.Wait()
 	e.close()
 	lines := readable(inOrder(e.received()[1:]), c) // without the result of initialize
@@ -331,7 +331,7 @@ func readable(messages []wireMessage, c *fixture.Conversation) string {
 	var last *chunk
 	for _, m := range messages {
 		if m.Method == "$/cancel_request" {
-			continue // the SDK sends it from another goroutine
+			continue // the SDK sends it from another goroutine: its position varies
 		}
 		if ownUpdate(m) {
 			continue

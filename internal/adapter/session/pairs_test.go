@@ -173,7 +173,7 @@ func (p *pairTest) try(first, second asked, parked bool) {
 // inOrder checks that droid received the first before the second.
 func (p *pairTest) inOrder(first, second asked, parked bool) {
 	at, then := 1, 1
-	starts := parked && first.name != "load" && first.name != "resume" // and so droid loads the session, in addition to
+	starts := parked && first.name != "load" && first.name != "resume" // so droid loads the session as well
 	if starts && first.line == "load_session" {
 		at = 2
 	}

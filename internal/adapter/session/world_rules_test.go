@@ -339,7 +339,7 @@ func (p *worldDroid) begins(text string) (kind string) {
 		}
 	}
 	if a.win.muted {
-		bound = stream.ModeAutoHigh // what was sent before it has not been read: that
+		bound = stream.ModeAutoHigh // earlier updates were not seen: that a mode failed, for example
 	}
 	if mode := stream.Mode(p.d.Mode()); !mode.AsksAsMuchAs(bound) && a.method == "session/prompt" {
 		w.breaks("a prompt runs too freely: p%d in %s, which was to run in %s", a.n, mode, bound)
@@ -349,7 +349,7 @@ func (p *worldDroid) begins(text string) (kind string) {
 	}
 	at := p.d.Session()
 	if a.win.muted {
-		t.at, t.replayed = "", nil // what was sent before it has not been read
+		t.at, t.replayed = "", nil // earlier updates were not seen
 		return m[2]
 	}
 	if t.at == "" {

@@ -112,7 +112,7 @@ type questionOf struct {
 type threadOf struct {
 	open     bool     // in this window's agent
 	closed   int      // when it was last asked to close
-	at       string   // the session of droid's in which the thread goes on, "" if unknown
+	at       string   // the droid session in which the thread continues, "" if unknown
 	replayed []string // prompts that the last load has shown
 	shown    string   // what was said by the model or this agent
 	parsed   int      // of it

@@ -153,7 +153,7 @@ func kindOf(broken string) string { return details.ReplaceAllString(broken, "") 
 // shrink omits steps, and parts of them, while the world fails in the same way.
 func shrink(t *testing.T, seed int64, steps []step, kind string) (shortest []step, log []string) {
 	fails := func(steps []step) bool {
-		for range 3 { // what runs concurrently
+		for range 3 { // the order of concurrent steps varies
 			broken, said := play(t, seed, steps, true)
 			for _, b := range broken {
 				if kindOf(b) == kind {

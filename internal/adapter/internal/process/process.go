@@ -48,7 +48,7 @@ type Process struct {
 
 	retiring  *droid.Client      // the previous droid, which was asked to end and still runs
 	graceful  context.Context    // a droid that retires may take its time until this ends
-	forceStop context.CancelFunc // ends polite
+	forceStop context.CancelFunc // ends graceful
 
 	parkAt time.Time // zero when it is not to be parked
 
