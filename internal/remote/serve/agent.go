@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -345,6 +346,11 @@ func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct
 
 // answer passes an answer on to the client that waits for it.
 func (a *agent) answer(c *pendingCall, line []byte, h jsonrpc.Head, result []byte) {
+	if result != nil && opens(c.method) && c.session != nil {
+		line = slices.Concat(line[:h.Result], c.session.markedResult(c.client, result), line[h.Result+len(result):])
+		h, _ = jsonrpc.ReadHead(line)
+		result = value(line[h.Result:])
+	}
 	if c.client.abilities != a.abilities && !c.client.caps.BooleanOptions {
 		if fields := protocol.Fields(result); fields["configOptions"] != nil {
 			encoded, _ := json.Marshal(withoutSwitches(c.session, c.client, fields)) // raw JSON encodes

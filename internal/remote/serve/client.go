@@ -26,6 +26,7 @@ type Client struct {
 	agentKind
 	set         providerRequest // its provider
 	name        string
+	id          string            // by which it is known again on another connection; "" for a client that does not use cursors
 	declared    json.RawMessage   // the params of initialize, as an agent gets them; nil until then
 	agent       *agent            // the agent it opens sessions in; nil until the first
 	queryAgent  *agent            // answers what is not about an open session; nil until then
@@ -214,6 +215,7 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	params := protocol.Fields(paramsOf(line, h))
 	c.caps = c.server.Agent.ParseClient(params["clientCapabilities"], params["clientInfo"])
 	c.abilities = fmt.Sprintf("%s %+v", canonical(params["clientCapabilities"]), c.caps.ClientProfile)
+	c.id = textAt(rawjson.Field(params["_meta"], "droid-acp"), "clientId")
 	c.name = cmp.Or(textAt(params["clientInfo"], "title"), textAt(params["clientInfo"], "name"))
 	if params == nil {
 		params = map[string]json.RawMessage{} // the agent reports what is wrong with it
@@ -306,6 +308,8 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && h.Method != "session/list" && h.Method != "initialize")
 	provider, changes := c.providerChange(line, h)
 	switch {
+	case open == nil && afterOf(line, h) != nil:
+		c.refuseCursor(h, id)
 	case needsAgent && c.joinsOnly():
 		c.logRefusal(h.Method, id, "this client only joins sessions that are open here")
 		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
@@ -391,7 +395,7 @@ func (c *Client) deferred(line []byte) func() {
 // if it is idle and the client wants another directory or more servers; or if no other client has it and no server would be lost, since the
 // conversation may have been rewound, or continued in another program.
 func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
-	wants := parseOpenParams(paramsOf(line, h))
+	wants, after := parseOpenParams(paramsOf(line, h)), afterOf(line, h)
 	alone := len(open.subscribers) == 0 || len(open.subscribers) == 1 && open.subscriber(c) != nil
 	moves, lacks := open.params.compare(wants)
 	note := ""
@@ -405,6 +409,10 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	case refusal != nil:
 		c.logRefusal(h.Method, open.id, refusal.Message)
 		c.refuse(h.ID, refusal)
+	case after != nil && (moves || lacks != nil || c.otherProvider(open)):
+		c.refuseCursor(h, open.id)
+	case after != nil:
+		open.joinAfter(c, h, textAt(paramsOf(line, h), "sessionId"), *after)
 	case c.joinsOnly():
 		open.join(c, line, h, "")
 	case c.otherProvider(open):

@@ -62,8 +62,12 @@ func (o *session) repeats(c *Client, line []byte, h jsonrpc.Head) bool {
 	default:
 		op.waiting = append(op.waiting, repeated{c, bytes.Clone(h.ID)})
 		if w := o.subscriber(c); w != nil {
-			w.prompts++
-			o.offerQuestions() // it may be receptive now
+			w.prompts++ // it may be receptive now
+			if w.missing {
+				o.replay(w, w.missed, nil)
+			} else {
+				o.offerQuestions()
+			}
 		}
 	}
 	return true
