@@ -346,8 +346,8 @@ func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct
 
 // answer passes an answer on to the client that waits for it.
 func (a *agent) answer(c *pendingCall, line []byte, h jsonrpc.Head, result []byte) {
-	if result != nil && opens(c.method) && c.session != nil {
-		line = slices.Concat(line[:h.Result], c.session.markedResult(c.client, result), line[h.Result+len(result):])
+	if marked := c.markedResult(result); marked != nil {
+		line = slices.Concat(line[:h.Result], marked, line[h.Result+len(result):])
 		h, _ = jsonrpc.ReadHead(line)
 		result = value(line[h.Result:])
 	}
@@ -358,7 +358,12 @@ func (a *agent) answer(c *pendingCall, line []byte, h jsonrpc.Head, result []byt
 			return
 		}
 	}
-	c.client.send(forClient(c.client, h.WithID(line, string(c.id))))
+	line = h.WithID(line, string(c.id))
+	if c.method == "session/prompt" && c.session != nil {
+		c.session.answerPrompt(c.client, line)
+	} else {
+		c.client.send(forClient(c.client, line))
+	}
 }
 
 // hasPendingRequest reports whether a request about the session is unanswered.

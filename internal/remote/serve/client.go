@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/rawjson"
 	"droid-acp/internal/text/visible"
@@ -215,7 +216,7 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	params := protocol.Fields(paramsOf(line, h))
 	c.caps = c.server.Agent.ParseClient(params["clientCapabilities"], params["clientInfo"])
 	c.abilities = fmt.Sprintf("%s %+v", canonical(params["clientCapabilities"]), c.caps.ClientProfile)
-	c.id = textAt(rawjson.Field(params["_meta"], "droid-acp"), "clientId")
+	c.setID(rawjson.Unquote(relay.MetaField(paramsOf(line, h), "clientId")))
 	c.name = cmp.Or(textAt(params["clientInfo"], "title"), textAt(params["clientInfo"], "name"))
 	if params == nil {
 		params = map[string]json.RawMessage{} // the agent reports what is wrong with it

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
-	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/text/rawjson"
 )
 
@@ -19,55 +19,13 @@ type cursor struct {
 	Line  int64  `json:"line"`  // the offset behind a line
 }
 
-// withMeta returns an object with members added to its _meta.droid-acp.
-func withMeta(object []byte, members any) []byte {
-	added, _ := json.Marshal(members) // made of texts and numbers
-	if !rawjson.IsObject(object) {
-		return object
-	}
-	if rawjson.Field(object, "_meta") == nil {
-		head := slices.Concat([]byte(`{"_meta":{"droid-acp":`), added, []byte("}"))
-		rest := object[rawjson.SkipSpace(object, 1):]
-		if rest[0] != '}' {
-			head = append(head, ',')
-		}
-		return append(head, rest...)
-	}
-	fields := protocol.Fields(object)
-	meta := protocol.Fields(fields["_meta"])
-	if meta == nil {
-		meta = map[string]json.RawMessage{}
-	}
-	own := protocol.Fields(meta["droid-acp"])
-	if own == nil {
-		own = map[string]json.RawMessage{}
-	}
-	for name, value := range rawjson.Fields(added) {
-		own[string(name)] = value
-	}
-	meta["droid-acp"], _ = json.Marshal(own) // raw JSON can be encoded
-	fields["_meta"], _ = json.Marshal(meta)
-	object, _ = json.Marshal(fields)
-	return object
-}
-
-// withParamsMeta is withMeta for the params of a message, which has nothing behind them but its end.
-func withParamsMeta(message []byte, members any) []byte {
-	h, _ := jsonrpc.ReadHead(message)
-	if h.Params == 0 {
-		return message
-	}
-	params := value(message[h.Params:])
-	return slices.Concat(message[:h.Params], withMeta(params, members), message[h.Params+len(params):])
-}
-
 // marked returns a message of the session with the cursor behind it, for a client that uses cursors. There is none while the client has not
 // been sent everything before it.
 func (o *session) marked(c *Client, message []byte, at cursor) []byte {
 	if w := o.subscriber(c); message == nil || c.id == "" || w != nil && w.missing {
 		return message
 	}
-	return withParamsMeta(message, at)
+	return relay.WithParamsMeta(message, at)
 }
 
 // markedResult returns the result of a request that opens the session, with the cursor from which on the client gets messages.
@@ -79,7 +37,19 @@ func (o *session) markedResult(c *Client, result []byte) []byte {
 	if w := o.subscriber(c); w != nil && w.missing {
 		at.Line = w.missed
 	}
-	return withMeta(result, at)
+	return relay.WithMeta(result, at)
+}
+
+// markedResult returns what a client that uses cursors gets as the result of its request; nil if that is as it was.
+func (c *pendingCall) markedResult(result []byte) []byte {
+	switch {
+	case result == nil || c.client.id == "":
+	case c.method == "initialize":
+		return relay.WithMeta(result, map[string]bool{"cursors": true})
+	case opens(c.method) && c.session != nil:
+		return c.session.markedResult(c.client, result)
+	}
+	return nil
 }
 
 // afterOf returns the cursor after which a request loads a session; nil if it loads all of it.
@@ -88,11 +58,22 @@ func afterOf(request []byte, h jsonrpc.Head) *cursor {
 		return nil
 	}
 	var after *cursor
-	raw := rawjson.Field(rawjson.Field(rawjson.Field(paramsOf(request, h), "_meta"), "droid-acp"), "after")
+	raw := relay.MetaField(paramsOf(request, h), "after")
 	if raw != nil && json.Unmarshal(raw, &after) != nil {
 		after = &cursor{} // of no journal
 	}
 	return after
+}
+
+// setID sets the client's ID. An earlier connection of the same client ends: its link may be dead, without the server knowing.
+func (c *Client) setID(id string) {
+	c.id = id
+	for other := range c.server.clients {
+		if id != "" && other != c && other.id == id && other.options.Token == c.options.Token {
+			other.out.Close("this client has connected again")
+			other.leave()
+		}
+	}
 }
 
 // exceptMember says, in a line of a journal, which client was not sent it, since it has sent that itself.
@@ -104,7 +85,7 @@ func (c *Client) sentBy(line []byte) bool {
 		return false
 	}
 	h, _ := jsonrpc.ReadHead(line)
-	return textAt(rawjson.Field(rawjson.Field(paramsOf(line, h), "_meta"), "droid-acp"), exceptMember) == c.id
+	return rawjson.Unquote(relay.MetaField(paramsOf(line, h), exceptMember)) == c.id
 }
 
 // refuseCursor answers a load after a place that the server does not have.

@@ -15,7 +15,7 @@ func (h *testServer) cursors(id string) (*fakeClient, *fakeAgent) {
 	c.Client = h.Join(c, ClientOptions{})
 	c.role = Full
 	c.say(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":"Zed","version":"1"},"clientCapabilities":%s,"_meta":{"droid-acp":{"clientId":%q}}}}`, everything, id)
-	require.Equal(h.t, []string{`i= {"protocolVersion":1}`}, c.take())
+	require.Equal(h.t, []string{`i= {"_meta":{"droid-acp":{"cursors":true}},"protocolVersion":1}`}, c.take())
 	return c, c.own
 }
 
@@ -145,20 +145,4 @@ func TestLoadAfterOutsidePrompt(t *testing.T) {
 		require.Equal(t, []string{"agent: two"}, again.take())
 		a.hearsNothing()
 	})
-}
-
-// Members are added to the _meta that is there.
-func TestWithMeta(t *testing.T) {
-	for object, want := range map[string]string{
-		`{}`:                              `{"_meta":{"droid-acp":{"a":1}}}`,
-		`{ "x":1}`:                        `{"_meta":{"droid-acp":{"a":1}},"x":1}`,
-		`{"_meta":{"o":2}}`:               `{"_meta":{"droid-acp":{"a":1},"o":2}}`,
-		`{"_meta":{"droid-acp":{"b":2}}}`: `{"_meta":{"droid-acp":{"a":1,"b":2}}}`,
-		`{"_meta":null}`:                  `{"_meta":{"droid-acp":{"a":1}}}`,
-		`[]`:                              `[]`,
-	} {
-		require.Equal(t, want, string(withMeta([]byte(object), map[string]int{"a": 1})))
-	}
-	require.Equal(t, `{"method":"m"}`, string(withParamsMeta([]byte(`{"method":"m"}`), nil)))
-	require.JSONEq(t, `{"params":{"_meta":{"droid-acp":{"a":1}}},"method":"m"}`, string(withParamsMeta([]byte(`{"params":{},"method":"m"}`), map[string]int{"a": 1})))
 }

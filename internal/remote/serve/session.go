@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/text/rawjson"
 )
 
@@ -275,7 +276,7 @@ func (o *session) unsubscribe(c *Client) {
 func (o *session) broadcast(not *Client, line []byte) {
 	from, message := o.journal.put, line[:len(line)-1:len(line)-1]
 	if not != nil && not.id != "" {
-		line = append(withParamsMeta(message, map[string]string{exceptMember: not.id}), '\n')
+		line = append(relay.WithParamsMeta(message, map[string]string{exceptMember: not.id}), '\n')
 	}
 	o.journal.write(line)
 	at := o.journal.cursor()
