@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -464,6 +465,11 @@ type GivenUpError struct {
 
 func (e *GivenUpError) Error() string {
 	return fmt.Sprintf("%v; it could not be connected again within %v: %v", e.ended, e.limit, e.last)
+}
+
+// Attempts says, in a sentence, how long it was tried, and what came of that.
+func (e *GivenUpError) Attempts() string {
+	return fmt.Sprintf("It could not be connected again within %v: %v.", e.limit, strings.TrimSuffix(e.last.Error(), "."))
 }
 
 func (e *GivenUpError) Unwrap() error { return e.ended }
