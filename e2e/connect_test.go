@@ -9,12 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"droid-acp/internal/testing/modelserver"
 )
@@ -110,5 +112,42 @@ func TestConnectOverACutLink(t *testing.T) {
 		<-c.exited
 		require.Equal(t, cuts, strings.Count(c.stderr.String(), "the link to the server was cut"))
 		require.Equal(t, cuts, strings.Count(c.stderr.String(), "the link to the server is back"))
+	})
+}
+
+// The far side of a via is killed several times during an answer; its agent is kept. The editor sees all of the answer once.
+func TestViaOverACutLink(t *testing.T) {
+	notKept(t, "it has a server of its own")
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("remember", modelserver.Step{Text: longText(), Delay: 20 * time.Millisecond})
+		h = h.keeps(t)
+		pid := filepath.Join(t.TempDir(), "pid")
+		cmd := exec.Command(programs.Agent, "via", "--", "sh", "-c", `echo $$ >"$1.new" && mv "$1.new" "$1" && exec "$0" --keep --droid "$2"`, programs.Agent, pid, h.droid)
+		cmd.Env, cmd.Dir = h.env, h.work
+		c := startCommand(t, h, cmd, func(stdout io.Reader) io.Reader { return stdout })
+		s := c.open(h)
+		turn := s.prompt("remember the word")
+		said := func() string {
+			texts, _ := c.agentSaid(0)
+			return strings.Join(texts, "")
+		}
+		const cuts = 3
+		for n := range cuts {
+			require.Eventually(t, func() bool { return len(said()) > (n+1)*len(longText())/5 }, turnLimit, 10*time.Millisecond)
+			text, err := os.ReadFile(pid)
+			require.NoError(t, err)
+			far, err := strconv.Atoi(strings.TrimSpace(string(text)))
+			require.NoError(t, err)
+			require.NoError(t, unix.Kill(far, unix.SIGKILL))
+		}
+		end := turn.end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, longText(), said())
+		require.Equal(t, 1, asksOf(model))
+		require.Equal(t, "still", s.nextPrompt(model))
+		require.NoError(t, c.stdin.Close())
+		<-c.exited
+		require.Equal(t, cuts, strings.Count(c.stderr.String(), "the link to the server is back"), c.stderr)
+		h.serverCommand(t, "stop")
 	})
 }

@@ -31,6 +31,8 @@ type MessageConn interface {
 const (
 	// ReconnectTime is how long a link may be away.
 	ReconnectTime = 2 * time.Minute
+	// attemptTime is how long one attempt to connect again may take.
+	attemptTime = 30 * time.Second
 	// firstPause and maxPause are between attempts; each pause is twice the one before.
 	firstPause = 500 * time.Millisecond
 	maxPause   = 10 * time.Second
@@ -122,6 +124,7 @@ func (r *Reconnector) Read(ctx context.Context) ([]byte, error) {
 			return nil, err
 		default:
 			r.lose(conn, err)
+			_ = conn.Close() // it has ended
 			r.cut = err
 			r.Notify(fmt.Sprintf("the link to the server was cut (%v); connecting again, for up to %v", err, r.limit()))
 			r.refuseUnknown() // before it connects again
@@ -131,8 +134,12 @@ func (r *Reconnector) Read(ctx context.Context) ([]byte, error) {
 
 // Write implements MessageConn. While there is no link it waits for one.
 func (r *Reconnector) Write(ctx context.Context, line []byte) error {
-	h, ok := jsonrpc.ReadHead(line)
+	var h jsonrpc.Head
 	var p *pendingMessage
+	ok := json.Valid(line)
+	if ok {
+		h, ok = jsonrpc.ReadHead(line)
+	}
 	if ok {
 		line, p = r.sends(line, h)
 	}
@@ -434,9 +441,14 @@ func (r *Reconnector) reconnect(ctx context.Context) error {
 	defer cancel()
 	began := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		conn, err := r.Connect(timeout)
+		attempt, giveUp := context.WithTimeout(timeout, attemptTime)
+		conn, err := r.Connect(attempt)
 		if err == nil {
-			if err = r.resume(timeout, conn); err == nil {
+			err = r.resume(attempt, conn)
+		}
+		giveUp()
+		if conn != nil {
+			if err == nil {
 				r.Notify(fmt.Sprintf("the link to the server is back, after %v", time.Since(began).Round(time.Second)))
 				return nil
 			}
