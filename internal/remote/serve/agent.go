@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -359,6 +360,11 @@ func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct
 
 // answer passes an answer on to the client that waits for it.
 func (a *agent) answer(c *pendingCall, line []byte, h jsonrpc.Head, result []byte) {
+	if marked := c.markedResult(result); marked != nil {
+		line = slices.Concat(line[:h.Result], marked, line[h.Result+len(result):])
+		h, _ = jsonrpc.ReadHead(line)
+		result = value(line[h.Result:])
+	}
 	if c.client.abilities != a.abilities && !c.client.caps.BooleanOptions {
 		if fields := protocol.Fields(result); fields["configOptions"] != nil {
 			encoded, _ := json.Marshal(withoutSwitches(c.session, c.client, fields)) // raw JSON encodes
@@ -366,7 +372,12 @@ func (a *agent) answer(c *pendingCall, line []byte, h jsonrpc.Head, result []byt
 			return
 		}
 	}
-	c.client.send(forClient(c.client, h.WithID(line, string(c.id))))
+	line = h.WithID(line, string(c.id))
+	if c.method == "session/prompt" && c.session != nil {
+		c.session.answerPrompt(c.client, line)
+	} else {
+		c.client.send(forClient(c.client, line))
+	}
 }
 
 // hasPendingRequest reports whether a request about the session is unanswered.

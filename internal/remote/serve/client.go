@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/rawjson"
 	"droid-acp/internal/text/visible"
@@ -26,6 +27,7 @@ type Client struct {
 	agentKind
 	set         providerRequest // its provider
 	name        string
+	id          string            // by which it is known again on another connection; "" for a client that does not use cursors
 	declared    json.RawMessage   // the params of initialize, as an agent gets them; nil until then
 	agent       *agent            // the agent it opens sessions in; nil until the first
 	queryAgent  *agent            // answers what is not about an open session; nil until then
@@ -235,6 +237,7 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	params := protocol.Fields(paramsOf(line, h))
 	c.caps = c.server.Agent.ParseClient(params["clientCapabilities"], params["clientInfo"])
 	c.abilities = fmt.Sprintf("%s %+v", canonical(params["clientCapabilities"]), c.caps.ClientProfile)
+	c.setID(rawjson.Unquote(relay.MetaField(paramsOf(line, h), "clientId")))
 	c.name = cmp.Or(textAt(params["clientInfo"], "title"), textAt(params["clientInfo"], "name"))
 	if params == nil {
 		params = map[string]json.RawMessage{} // the agent reports what is wrong with it
@@ -330,6 +333,8 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && h.Method != "session/list" && h.Method != "initialize")
 	provider, changes := c.providerChange(line, h)
 	switch {
+	case open == nil && afterOf(line, h) != nil:
+		c.refuseCursor(h, id)
 	case open == nil && h.ID != nil && c.earlier[id]:
 		c.forward(c.earlierAgent(), line, h, nil)
 	case needsAgent && c.joinsOnly():
@@ -417,7 +422,7 @@ func (c *Client) deferred(line []byte) func() {
 // if it is idle and the client wants another directory or more servers; or if no other client has it and no server would be lost, since the
 // conversation may have been rewound, or continued in another program.
 func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
-	wants := parseOpenParams(paramsOf(line, h))
+	wants, after := parseOpenParams(paramsOf(line, h)), afterOf(line, h)
 	alone := len(open.subscribers) == 0 || len(open.subscribers) == 1 && open.subscriber(c) != nil
 	moves, lacks := open.params.compare(wants)
 	note := ""
@@ -431,6 +436,10 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	case refusal != nil:
 		c.logRefusal(h.Method, open.id, refusal.Message)
 		c.refuse(h.ID, refusal)
+	case after != nil && (moves || lacks != nil || c.otherProvider(open)):
+		c.refuseCursor(h, open.id)
+	case after != nil:
+		open.joinAfter(c, h, textAt(paramsOf(line, h), "sessionId"), *after)
 	case c.joinsOnly():
 		open.join(c, line, h, "")
 	case c.otherProvider(open):
