@@ -143,7 +143,7 @@ func TestNewServerBesideADrainingOne(t *testing.T) {
 	for err == nil {
 		_, err = old.conn.Read(t.Context())
 	}
-	require.ErrorContains(t, err, "another server has the place of this one, and nothing works here for this client; connect again")
+	require.ErrorContains(t, err, serve.TakenOver)
 	for first.stderr.Scan() {
 	}
 	require.NoError(t, first.cmd.Wait())
@@ -151,7 +151,7 @@ func TestNewServerBesideADrainingOne(t *testing.T) {
 	for err = error(nil); err == nil; {
 		_, err = again.conn.Read(t.Context())
 	}
-	require.ErrorContains(t, err, "has ended")
+	require.ErrorContains(t, err, serve.TakenOver)
 
 	last := dialServer(t, address, token)
 	last.send(`{"jsonrpc":"2.0","id":5,"method":"session/load","params":{"sessionId":%q,"cwd":%q,"mcpServers":[]}}`, session, k.dir)

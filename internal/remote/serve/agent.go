@@ -563,7 +563,7 @@ func (a *agent) handleExit(e *jsonrpc.Error) {
 			}
 			for _, w := range open.subscribers {
 				if a.earlier && !expected {
-					w.client.out.Close(e.Message) // it connects again, and opens the session here
+					w.client.out.Close(TakenOver) // it connects again, and opens the session here
 				}
 			}
 			open.end()

@@ -93,10 +93,11 @@ func (c *Client) refuseDismissed(h jsonrpc.Head) {
 	}
 }
 
+// TakenOver is the reason with which the connection of a client ends that goes on in a new server.
+const TakenOver = "a new server has taken over; connect again"
+
 // sendAway ends the connection of a dismissed client. It takes no lock.
-func (c *Client) sendAway() {
-	c.out.Close("another server has the place of this one, and nothing works here for this client; connect again")
-}
+func (c *Client) sendAway() { c.out.Close(TakenOver) }
 
 // activity reports whether a session that the client has open is busy, or a request of it is not answered; and whether it has one open.
 func (c *Client) activity() (busy, opened bool) {
