@@ -17,7 +17,7 @@ import (
 )
 
 // A new server takes the place of one in which a turn runs. An editor that connects again reaches that turn by the new server, and sees all
-// of its answer once; after it the old server ends, and the conversation goes on in the new one.
+// of its answer once; after it the old server ends, and the conversation goes on in the new one, in the same editor.
 func TestUpgradeDuringATurn(t *testing.T) {
 	notKept(t, "it has servers of its own")
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -67,10 +67,6 @@ func TestUpgradeDuringATurn(t *testing.T) {
 		require.Equal(t, longText(), strings.Join(texts, ""))
 		require.Empty(t, <-stopped)
 		require.Equal(t, 1, asksOf(model))
-		<-second.exited
-
-		third := connect().initialize()
-		third.mustCall("session/load", h.params(s.id), nil)
-		require.Equal(t, "still", session{third, s.id}.nextPrompt(model))
+		require.Contains(t, session{second, s.id}.nextPrompt(model), "still")
 	})
 }

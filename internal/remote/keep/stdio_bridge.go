@@ -266,10 +266,11 @@ func (f *StdioBridge) serverGone(ctx context.Context, err error, messages Messag
 	return f.fail(ctx, &ServerGoneError{text + " Start the agent again and open the session again."}, editor)
 }
 
-// IsFinal reports whether it is of no use to connect again after a connection has ended so: the server has said why it ended it.
+// IsFinal reports whether it is of no use to connect again after a connection has ended so: the server has said why it ended it, and that
+// no other one goes on.
 func IsFinal(err error) bool {
 	var said interface{ Said() string }
-	return errors.As(err, &said)
+	return errors.As(err, &said) && said.Said() != serve.TakenOver
 }
 
 // farEnd says how the connection to a server elsewhere has ended. An end without a reason may be that of the server, of a proxy or of the link.
