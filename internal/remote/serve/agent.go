@@ -533,6 +533,8 @@ func (a *agent) handleExit(e *jsonrpc.Error) {
 	expected := a.ending
 	a.ending = true
 	switch {
+	case a.earlier:
+		s.Log.Info("the connection to the earlier server ended", zap.Error(e))
 	case !expected:
 		s.Log.Warn("an agent ended unexpectedly", zap.Error(e), zap.Int("agent", a.pid()))
 	case !a.queryOnly:
