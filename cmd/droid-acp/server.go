@@ -260,6 +260,7 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 	admin.Handle("/", keep.Admin(s.hub, s.end))
 	s.endpoints = append(s.endpoints, endpoint{socket, transport.Server(admin, nil, log), local})
 	if remote != nil {
+		remote.options.Admin = keep.Admin(s.hub, s.end)
 		far := s.handler(remote.options)
 		s.endpoints = append(s.endpoints, endpoint{remote.listener, transport.Server(far, remote.tls, log), far})
 		s.reload = func() error {
