@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/remote/keep"
 	"droid-acp/internal/remote/relay"
+	"droid-acp/internal/remote/transport"
 )
 
 // connectCommand is the command that an editor starts instead of an agent, for one of a server elsewhere.
@@ -73,13 +74,26 @@ func (c *invocation) far(address string) (far keep.Far, err error) {
 	return far, err
 }
 
+// dialer returns a function that connects to a server elsewhere.
+func dialer(far keep.Far) func(context.Context) (keep.MessageConn, error) {
+	return func(ctx context.Context) (keep.MessageConn, error) {
+		ctx, cancel := context.WithTimeout(ctx, keep.FarTime)
+		defer cancel()
+		conn, err := transport.DialFar(ctx, far.URL, far.Token, far.Roots)
+		if err != nil {
+			return nil, err // a nil *transport.Conn would not be a nil interface
+		}
+		return conn, nil
+	}
+}
+
 // connect passes messages on between the editor and a server elsewhere.
 func (c *invocation) connect(log *zap.Logger, far keep.Far) int {
 	limitMemory()
 	front := &keep.StdioBridge{
 		URL: far.URL, In: c.stdin, Out: c.stdout, Interactive: onTerminal(c.stdin), Log: log, Command: diagnosis.Command,
 		Connect: func(ctx context.Context) (keep.MessageConn, error) {
-			link := &relay.Reconnector{Connect: far.Dial, Final: keep.IsFinal, Notify: func(text string) { fmt.Fprintf(c.stderr, "droid-acp connect: %s\n", text) }}
+			link := &relay.Reconnector{Connect: dialer(far), Final: keep.IsFinal, Notify: func(text string) { fmt.Fprintf(c.stderr, "droid-acp connect: %s\n", text) }}
 			return link, link.Dial(ctx)
 		},
 	}

@@ -49,7 +49,7 @@ func (t target) command() relay.Command {
 // connect opens a WebSocket to the server; starter starts one, nil to not start any.
 func (t target) connect(ctx context.Context, starter *keep.Starter) (keep.MessageConn, error) {
 	if t.far != nil {
-		return t.far.Dial(ctx)
+		return dialer(*t.far)(ctx)
 	}
 	return attachTo(ctx, t.socket, starter)
 }

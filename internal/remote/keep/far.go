@@ -43,8 +43,8 @@ func ParseURL(address string) (string, error) {
 	return u.String(), nil
 }
 
-// farTime is how long a server elsewhere may take to answer.
-const farTime = 20 * time.Second
+// FarTime is how long a server elsewhere may take to answer.
+const FarTime = 20 * time.Second
 
 // Far is a server elsewhere.
 type Far struct {
@@ -55,20 +55,10 @@ type Far struct {
 
 // NewFarClient is NewClient for a server elsewhere.
 func NewFarClient(far Far, command relay.Command) *Client {
-	return &Client{command: command, limit: farTime, far: &far}
+	return &Client{command: command, limit: FarTime, far: &far}
 }
 
-// Dial connects to its endpoint.
-func (f *Far) Dial(ctx context.Context) (MessageConn, error) {
-	ctx, cancel := context.WithTimeout(ctx, farTime)
-	defer cancel()
-	conn, err := transport.DialFar(ctx, f.URL, f.Token, f.Roots)
-	if err != nil {
-		return nil, err // a nil *transport.Conn would not be a nil interface
-	}
-	return conn, nil
-}
-
+// ask sends it a request, as transport.Ask does.
 func (f *Far) ask(ctx context.Context, limit time.Duration, method, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -180,6 +180,9 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, token Token) *ht
 		if r.Method != http.MethodGet && token.Role&serve.Full == 0 {
 			return fail(http.StatusForbidden, "The token has the role "+token.Role.String()+", and only full may end what runs here.")
 		}
+		if r.Method != http.MethodGet {
+			h.o.Log.Info("a client ends what runs here", append(h.logFields(r, token), zap.String("path", r.URL.Path), zap.String("session", r.URL.Query().Get("session")))...)
+		}
 		h.o.Admin.ServeHTTP(w, r)
 		return nil
 	case r.URL.Path != Path:
