@@ -44,7 +44,7 @@ func (s *Session) act(a turns.Action) {
 		s.endPrompt(a)
 	case turns.Merged:
 		s.messageEnded(a)
-	case turns.RefuseAsk:
+	case turns.RefuseQuestions:
 		s.questions.Refuse()
 	default:
 		s.log.Error("the turn machine wants what nobody does", zap.Any("action", a))
@@ -152,7 +152,7 @@ func (s *Session) takeBack(request string) {
 
 // endPrompt answers a prompt, once.
 func (s *Session) endPrompt(end turns.End) {
-	p := s.prompts.Take(end.ID)
+	p := s.prompts.Remove(end.ID)
 	defer p.respond(nil, acperr.Lost()) // where this panics
 	p.cancelled = end.Cancelled
 	p.giveUp()

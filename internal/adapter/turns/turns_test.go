@@ -22,7 +22,7 @@ func working(t *testing.T) *Machine {
 	return m
 }
 
-// steered makes a machine in which droid has prompt 2 beside prompt 1.
+// steered returns a machine whose droid has prompts 1 and 2 at the same time.
 func steered(t *testing.T) *Machine {
 	m := working(t)
 	require.Empty(t, m.SetSteering(true))
@@ -42,7 +42,7 @@ func TestInterruptIsRepeated(t *testing.T) {
 	m := working(t)
 	_, due := m.Due()
 	require.False(t, due)
-	require.Equal(t, []Action{Interrupt{}, RefuseAsk{}}, m.Cancel(begin))
+	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.Cancel(begin))
 	require.Empty(t, m.Cancel(begin), "once is enough")
 	for _, after := range []time.Duration{200, 600, 1400, 3000, 4600, 6200, 7800} {
 		after *= time.Millisecond
@@ -60,10 +60,10 @@ func TestInterruptIsRepeated(t *testing.T) {
 	require.False(t, m.Crashed(), "it was killed")
 }
 
-// What droid does without a prompt is stopped once, and the next prompt waits for the answer to that.
+// A turn that droid began is interrupted once, and the next prompt waits for the answer to the interrupt.
 func TestStopOther(t *testing.T) {
 	m := New(numbered())
-	require.Equal(t, []Action{Interrupt{}, RefuseAsk{}}, m.StopOther())
+	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.StopOther())
 	require.Empty(t, m.StopOther(), "it is on its way")
 	require.Empty(t, m.Accept(1, ToDroid))
 	require.Equal(t, []Action{NeedDroid{1}}, append(m.InterruptDone(), m.StartNext()...))
@@ -80,12 +80,12 @@ func TestPatienceEndsOnTime(t *testing.T) {
 	require.Equal(t, []Action{Interrupt{}}, m.Tick(at(Patience-1)))
 }
 
-// TestDeafTurnIsKilledSoon: whether that is known before the cancel or after (quirk 31).
+// TestDeafTurnIsKilledSoon checks both orders: the turn is known to ignore interrupts before the cancel, or after it (quirk 31).
 func TestDeafTurnIsKilledSoon(t *testing.T) {
 	m := working(t)
 	require.Empty(t, m.ConcurrentTurn(begin, "request 1"))
 	require.Empty(t, m.ConcurrentTurn(begin, "of nobody"))
-	require.Equal(t, []Action{Interrupt{}, RefuseAsk{}}, m.Cancel(begin))
+	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.Cancel(begin))
 	require.Equal(t, []Action{Kill{}}, m.Tick(at(interruptAgain)))
 
 	m = working(t)
@@ -100,7 +100,7 @@ func TestInterruptWaitsForTheMessage(t *testing.T) {
 	m := New(numbered())
 	m.Accept(1, ToDroid)
 	m.Ready(1)
-	require.Equal(t, []Action{RefuseAsk{}}, m.Cancel(begin))
+	require.Equal(t, []Action{RefuseQuestions{}}, m.Cancel(begin))
 	require.Empty(t, m.Tick(at(interruptAgain)))
 	require.Equal(t, []Action{Interrupt{}}, m.Taken(at(time.Second), 1))
 	require.Empty(t, m.Taken(at(time.Second), 1), "it is taken once")
@@ -109,7 +109,7 @@ func TestInterruptWaitsForTheMessage(t *testing.T) {
 	m = working(t)
 	m.SetSteering(true)
 	m.Accept(2, ToDroid)
-	require.Equal(t, []Action{RefuseAsk{}}, m.Cancel(begin))
+	require.Equal(t, []Action{RefuseQuestions{}}, m.Cancel(begin))
 	require.Equal(t, []Action{Interrupt{}}, m.Taken(begin, 2))
 
 	m = working(t)
@@ -125,10 +125,10 @@ func TestPromptsAnsweredHere(t *testing.T) {
 	m := New(numbered())
 	require.Equal(t, []Action{Run{1}}, m.Accept(1, Here))
 	require.False(t, m.Working())
-	require.Equal(t, []Action{RefuseAsk{}, End{ID: 1, Cancelled: true}}, m.CancelOne(begin, 1))
+	require.Equal(t, []Action{RefuseQuestions{}, End{ID: 1, Cancelled: true}}, m.CancelOne(begin, 1))
 	require.Empty(t, m.Complete(1))
 	require.Equal(t, []Action{Run{2}}, m.Accept(2, Process))
-	require.Equal(t, []Action{Stop{2}, RefuseAsk{}}, m.Cancel(begin))
+	require.Equal(t, []Action{Stop{2}, RefuseQuestions{}}, m.Cancel(begin))
 	require.False(t, m.Stopping(), "droid has nothing to stop")
 	m.ProcessExited("", errSome)
 	require.Empty(t, m.OutputRead(errSome), "it goes on")
@@ -159,8 +159,7 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// TestSteering takes one prompt after the other, and stops at what is no prompt for
-// droid.
+// TestSteering checks that steering takes one prompt after the other, and stops at one that is not for droid.
 func TestSteering(t *testing.T) {
 	m := working(t)
 	m.Accept(2, ToDroid)
@@ -180,7 +179,7 @@ func TestSteering(t *testing.T) {
 	require.Empty(t, m.Accept(6, ToDroid), "there is no droid to take it")
 }
 
-// A droid that died behind its answer to a prompt had that prompt, though nobody was told yet.
+// If a droid died after it answered a prompt, it had that prompt, even if the answer was not processed yet.
 func TestDeadDroidHadTaken(t *testing.T) {
 	for took, want := range map[string]Action{
 		"request 1": End{ID: 1, Err: errSome},
@@ -200,7 +199,7 @@ func TestClose(t *testing.T) {
 	m := steered(t)
 	m.SetSteering(false)
 	m.Accept(3, ToDroid)
-	require.Equal(t, []Action{End{ID: 3, Cancelled: true}, Interrupt{}, RefuseAsk{}}, m.Close(begin))
+	require.Equal(t, []Action{End{ID: 3, Cancelled: true}, Interrupt{}, RefuseQuestions{}}, m.Close(begin))
 	require.Equal(t, []Action{End{ID: 4, Cancelled: true}}, m.Accept(4, ToDroid))
 	_, actions := m.Dropped("request 2")
 	require.Equal(t, []Action{End{ID: 2, Cancelled: true}}, actions)
@@ -257,7 +256,7 @@ func TestQuestions(t *testing.T) {
 	require.Empty(t, m.CancelOne(begin, 3), "it has ended")
 }
 
-// While somebody holds the lock of calls to droid, or waits for it, no prompt begins; one that runs takes others in, and changes begin.
+// While a call to droid holds the lock or waits for it, no prompt begins; a running one accepts others, and changes begin.
 func TestCallsHoldPrompts(t *testing.T) {
 	m, one, other := New(numbered()), new(Taker), new(Taker)
 	m.SetSteering(true)
@@ -301,19 +300,19 @@ func TestCallsHoldPrompts(t *testing.T) {
 	require.Equal(t, []Action{NeedDroid{4}}, m.StartNext())
 }
 
-// A command that is kept ends when it says so, whoever cancels it and whatever becomes of droid.
+// An uncancellable command ends by itself, regardless of cancels and of droid's exit.
 func TestKeptCommand(t *testing.T) {
 	m := New(numbered())
 	require.Equal(t, []Action{Run{1}}, m.Accept(1, Here))
 	m.Keep(1)
-	require.Equal(t, []Action{RefuseAsk{}}, m.Cancel(begin))
+	require.Equal(t, []Action{RefuseQuestions{}}, m.Cancel(begin))
 	require.Empty(t, m.CancelOne(begin, 1))
 	m.ProcessExited("", errSome)
 	require.Empty(t, m.OutputRead(errSome))
 	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.Complete(1))
 }
 
-// TestDeadDroid: what it throws away waits for the next one, and nothing is sent to it.
+// TestDeadDroid checks that prompts which a dead droid drops wait for the next one, and that nothing is sent to it.
 func TestDeadDroid(t *testing.T) {
 	m := steered(t)
 	m.Cancel(begin)
