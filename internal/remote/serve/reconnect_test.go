@@ -19,6 +19,27 @@ type link struct {
 	*Client
 	messages chan string
 	cut      chan struct{}
+	left     *cutAfter // nil if it is cut by the test alone
+}
+
+// cutAfter cuts a link at a message of either direction: before it, or once it has passed; and the next link after some more.
+type cutAfter struct {
+	messages int
+	passes   bool
+	again    int // 0 for no second cut
+}
+
+// passes reports whether a message passes.
+func (l *link) passes() bool {
+	if l.left == nil {
+		return true
+	}
+	l.left.messages--
+	if l.left.messages == 0 || l.left.messages < 0 && l.left.messages == -l.left.again {
+		defer l.end()
+		return l.left.passes
+	}
+	return true
 }
 
 func (l *link) Send(m []byte)         { l.messages <- string(m) }
@@ -47,6 +68,9 @@ func (l linkConn) Read(ctx context.Context) ([]byte, error) {
 	}
 	select {
 	case m := <-l.messages:
+		if !l.passes() {
+			return nil, errCut
+		}
 		return []byte(m), nil
 	case <-l.cut:
 		return nil, errCut
@@ -60,7 +84,9 @@ func (l linkConn) Write(_ context.Context, message []byte) error {
 	case <-l.cut:
 		return errCut
 	default:
-		l.Receive(message)
+		if l.passes() {
+			l.Receive(message)
+		}
 		return nil
 	}
 }
@@ -73,6 +99,7 @@ type editor struct {
 	conn        *relay.Reconnector
 	link        *link
 	refused     error // of further connections
+	left        *cutAfter
 	notes       []string
 	ended       error
 }
@@ -84,7 +111,7 @@ func (h *testServer) editor() (*editor, *fakeAgent) {
 		if e.refused != nil {
 			return nil, e.refused
 		}
-		e.link = &link{messages: make(chan string, 1000), cut: make(chan struct{})}
+		e.link = &link{left: e.left, messages: make(chan string, 1000), cut: make(chan struct{})}
 		e.link.Client = h.Join(e.link, ClientOptions{Role: Full})
 		return linkConn{e.link}, nil
 	}}
@@ -249,5 +276,68 @@ func TestReconnectGivesUp(t *testing.T) {
 		require.ErrorIs(t, e.ended, errCut)
 		require.Error(t, e.conn.Write(t.Context(), []byte("{}")))
 		require.Len(t, e.notes, 1)
+	})
+}
+
+// Wherever a link is cut, each request gets one answer, each text comes once and in order, and the agent gets each prompt and each answer
+// once.
+func TestReconnectAnywhere(t *testing.T) {
+	for _, again := range []int{0, 1, 2, 3, 5} {
+		for _, passes := range []bool{false, true} {
+			for n := 1; ; n++ {
+				left := &cutAfter{n, passes, again}
+				reconnectAt(t, left)
+				if left.messages > 0 {
+					require.Greater(t, n, 10)
+					break
+				}
+			}
+		}
+	}
+}
+
+func reconnectAt(t *testing.T, left *cutAfter) {
+	withServer(t, func(t *testing.T, h *testServer) {
+		at := fmt.Sprintf("%+v", *left)
+		e, a := h.editor()
+		e.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
+		a.answer(a.next(), `{"sessionId":"s1"}`)
+		e.take()
+		e.link.left, e.left = left, left
+		var got []string
+		await := func() {
+			time.Sleep(time.Minute)
+			for _, m := range e.take() {
+				if !strings.HasPrefix(m, "session_info_update") {
+					got = append(got, m)
+				}
+			}
+		}
+		for turn := range 2 {
+			id := fmt.Sprint("p", turn)
+			e.say(`{"jsonrpc":"2.0","id":%q,"method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"go"}]}}`, id)
+			await()
+			prompt := a.next()
+			require.Equal(t, "session/prompt", prompt.Method, at)
+			a.works("s1", true)
+			a.chunk("s1", "one")
+			a.chunk("s1", "two")
+			a.asksPermission("s1")
+			await()
+			require.Len(t, got, 3, at)
+			question, _, is := strings.Cut(got[2], "? session/request_permission")
+			require.True(t, is, at)
+			e.say(`{"jsonrpc":"2.0","id":%q,"result":%s}`, question, allowed)
+			a.chunk("s1", "three")
+			await()
+			require.EqualValues(t, 77, a.next().ID, at)
+			a.chunk("s1", "four")
+			a.answer(prompt, `{"stopReason":"end_turn"}`)
+			a.works("s1", false)
+			await()
+			a.hearsNothing()
+			require.Equal(t, []string{"agent: one", "agent: two", got[2], "agent: three", "agent: four", id + `= {"stopReason":"end_turn"}`}, got, at)
+			got = nil
+		}
 	})
 }
