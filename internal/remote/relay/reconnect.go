@@ -57,7 +57,6 @@ type Reconnector struct {
 	conn       MessageConn   // nil while there is none
 	err        error         // why there will be none
 	links      int           // number of connections so far
-	connecting bool          // the first one
 	id         string        // _meta.droid-acp.clientId
 	initialize []byte
 	resumes    bool              // the server can do all this
