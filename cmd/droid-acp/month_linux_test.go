@@ -52,6 +52,9 @@ type month struct {
 	running  *exec.Cmd
 	ending   bool // no server is started again
 	peaks    usage
+
+	longest  time.Duration // that a connection stays half open
+	halfOpen sync.WaitGroup
 }
 
 // usage is what a server takes.
@@ -185,6 +188,16 @@ func (m *month) measure() (u usage) {
 	return u
 }
 
+// descriptors returns what the server has open.
+func (m *month) descriptors() (open []string) {
+	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", m.process())) // the pattern is valid
+	for _, link := range links {
+		target, _ := os.Readlink(link) // it may be closed by now
+		open = append(open, target)
+	}
+	return open
+}
+
 func (m *month) recordPeaks() {
 	u := m.measure()
 	m.mu.Lock()
@@ -253,6 +266,7 @@ func (m *month) visit(rng *rand.Rand) {
 	reading := make(chan struct{})
 	go func() { defer close(reading); v.read() }()
 	v.ask("initialize", map[string]any{"protocolVersion": 1, "clientInfo": map[string]any{"name": "month", "version": "1"}}, false)
+	v.begin(monthRoles[name])
 	for range 3 + rng.Intn(12) {
 		select {
 		case <-v.ended:
@@ -349,8 +363,9 @@ func (v *visitor) read() {
 			Method string
 			Result struct{ SessionID string }
 			Error  *struct {
-				Code int
-				Data struct{ Kind string }
+				Code    int
+				Message string
+				Data    struct{ Kind string }
 			}
 		}
 		if err := json.Unmarshal(text, &message); err != nil {
@@ -382,7 +397,11 @@ func (v *visitor) read() {
 			}
 			method, _, _ := strings.Cut(what, " ")
 			if message.Error != nil {
-				v.m.count(fmt.Sprintf("answers: error %s to %s", cmp.Or(message.Error.Data.Kind, strconv.Itoa(message.Error.Code)), method))
+				kind := fmt.Sprintf("answers: error %s to %s", cmp.Or(message.Error.Data.Kind, strconv.Itoa(message.Error.Code)), method)
+				v.m.count(kind)
+				if os.Getenv("DAYDEBUG") != "" {
+					fmt.Printf("%s: %.300q\n", kind, message.Error.Message)
+				}
 			} else {
 				v.m.count("answers: result")
 			}
@@ -417,19 +436,35 @@ func (v *visitor) pick() string {
 	return "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 }
 
+// begin has the client open its first session.
+func (v *visitor) begin(role string) {
+	if v.rng.Intn(2) == 0 && role == "full" {
+		v.create()
+	} else {
+		v.load(v.pick())
+	}
+}
+
+func (v *visitor) create() {
+	v.ask("session/new", map[string]any{"cwd": filepath.Join(v.m.k.dir, "work"), "mcpServers": []any{}}, true)
+}
+
+func (v *visitor) load(session string) {
+	v.ask("session/load", map[string]any{"sessionId": session, "cwd": filepath.Join(v.m.k.dir, "work"), "mcpServers": []any{}}, false)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.at = append(v.at, session)
+}
+
 // act has the client do something.
 func (v *visitor) act(role string) {
-	session, work := v.pick(), filepath.Join(v.m.k.dir, "work")
+	session := v.pick()
 	named := map[string]any{"sessionId": session}
-	opening := map[string]any{"sessionId": session, "cwd": work, "mcpServers": []any{}}
 	switch n := v.rng.Intn(20); {
 	case n < 4 && role == "full":
-		v.ask("session/new", map[string]any{"cwd": work, "mcpServers": []any{}}, true)
+		v.create()
 	case n < 6:
-		v.ask("session/load", opening, false)
-		v.mu.Lock()
-		v.at = append(v.at, session)
-		v.mu.Unlock()
+		v.load(session)
 	case n < 12:
 		words := []string{"say", "say", "stream", "stream", "flood", "ask", "ask", "silence", "die", "/status"}
 		v.ask("session/prompt", map[string]any{"sessionId": session, "prompt": []any{map[string]any{"type": "text", "text": words[v.rng.Intn(len(words))] + " it"}}}, false)
@@ -450,18 +485,19 @@ func (v *visitor) act(role string) {
 		v.pause.Store(int64(time.Duration(v.rng.Intn(2500)) * time.Millisecond))
 	default:
 		v.m.count("half-open connections")
-		go v.m.halfOpen(v.rng.Intn(4))
+		kind, patience := v.rng.Intn(4), time.Duration(v.rng.Int63n(int64(v.m.longest)))
+		v.m.halfOpen.Go(func() { v.m.connectHalf(kind, patience) })
 	}
 }
 
-// halfOpen is a connection that becomes no WebSocket.
-func (m *month) halfOpen(kind int) {
+// connectHalf is a connection that becomes no WebSocket.
+func (m *month) connectHalf(kind int, patience time.Duration) {
 	conn, err := net.Dial("tcp", m.address)
 	if err != nil {
 		return
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(12 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(patience))
 	var far io.ReadWriter = conn
 	if kind > 0 {
 		far = tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
@@ -486,7 +522,7 @@ func (m *month) operate(rng *rand.Rand, restarts bool) {
 	if n := len(status.Sessions); n > 0 {
 		session = status.Sessions[rng.Intn(n)]
 	}
-	switch n := rng.Intn(14); {
+	switch n := rng.Intn(15); {
 	case n < 2:
 		name := []string{"anna", "maria", "phone", "screen"}[rng.Intn(4)]
 		m.mu.Lock()
@@ -519,7 +555,7 @@ func (m *month) operate(rng *rand.Rand, restarts bool) {
 				break
 			}
 		}
-	case n < 12 && restarts:
+	case n < 13 && restarts:
 		m.count("drains")
 		if got := m.k.run("stop", "--when-idle", "--limit", "2s"); got.code == exitOK {
 			m.count("drains that ended the server")
@@ -527,12 +563,22 @@ func (m *month) operate(rng *rand.Rand, restarts bool) {
 			m.fail("stop --when-idle: %+v", got)
 		}
 		m.awaitServer()
-	case n < 13 && restarts:
+	case n < 15 && restarts:
 		how := []syscall.Signal{syscall.SIGTERM, syscall.SIGTERM, syscall.SIGKILL}[rng.Intn(3)]
 		m.count("restarts by " + how.String())
-		_ = syscall.Kill(m.process(), how)
-		time.Sleep(100 * time.Millisecond)
+		old := m.process()
+		began := time.Now()
+		_ = syscall.Kill(old, how)
+		for until := time.Now().Add(2 * patience); m.process() == old; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(until) {
+				m.fail("the server does not end")
+				return
+			}
+		}
 		m.awaitServer()
+		if os.Getenv("DAYDEBUG") != "" {
+			fmt.Printf("restart by %v %v\n", how, time.Since(began))
+		}
 	}
 }
 
@@ -559,6 +605,7 @@ func (m *month) hangUp(what, path, token, want string) {
 
 // rest waits until nobody is there and nothing runs, and returns what the server takes then.
 func (m *month) rest() usage {
+	m.halfOpen.Wait()
 	pid := m.awaitServer()
 	m.mu.Lock()
 	token := m.tokens["screen"]
@@ -632,11 +679,10 @@ func (m *month) live(seed int64, sessions int, restarts bool) {
 // restarts and kills. Each request has one answer, or its connection has ended; at the end the server takes what it took at the beginning,
 // no process and no file is left, and it serves. The seed is that of the choices; the order of events is that of the machine.
 func TestServerMonth(t *testing.T) {
-	sessions, seed := 16, int64(1)
+	sessions, seed, longest := 12, int64(1), 2*time.Second
 	if text := os.Getenv(monthEnv); text != "" {
 		_, _ = fmt.Sscan(text, &sessions, &seed) // the seed may be missing
-	} else if testing.Short() {
-		t.Skip("a long random run")
+		longest = 12 * time.Second
 	}
 	t.Parallel()
 	self, err := os.Executable()
@@ -649,7 +695,7 @@ func TestServerMonth(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	m := &month{t: t, k: k, address: listener.Addr().String(), tokenFile: filepath.Join(k.dir, "tokens"), certFile: filepath.Join(k.dir, "cert"), keyFile: filepath.Join(k.dir, "key"),
-		counts: map[string]int{}, tokens: map[string]string{}}
+		longest: longest, counts: map[string]int{}, tokens: map[string]string{}}
 	require.NoError(t, listener.Close())
 	m.log, err = os.OpenFile(filepath.Join(k.dir, "log"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	require.NoError(t, err)
@@ -683,6 +729,7 @@ func TestServerMonth(t *testing.T) {
 	m.live(seed+2, sessions, false)
 	late := m.rest()
 	lateFiles := m.files()
+	lateDescriptors := m.descriptors()
 	m.mu.Lock()
 	tokens := maps.Clone(m.tokens)
 	m.mu.Unlock()
@@ -697,7 +744,7 @@ func TestServerMonth(t *testing.T) {
 	}
 	t.Logf("seed %d, %d sessions in %v\n%safter two sessions %+v, %d goroutines\nfresh %+v\npeaks %+v\nat the end %+v, %d goroutines\nfiles %d, at the end %d", seed, m.opened, time.Since(began).Round(time.Second),
 		table.String(), early, earlyGoroutines, fresh, m.peaks, late, lateGoroutines, len(files), len(lateFiles))
-	require.LessOrEqual(t, late.descriptors, early.descriptors+2)
+	require.LessOrEqual(t, late.descriptors, early.descriptors+2, "%q", lateDescriptors)
 	require.LessOrEqual(t, lateGoroutines, earlyGoroutines+5, dump)
 	require.Less(t, late.kilobytes, early.kilobytes+64<<10)
 	require.ElementsMatch(t, files, lateFiles)
