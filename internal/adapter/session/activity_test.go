@@ -36,7 +36,7 @@ func (e *editor) activities() (reports []string) {
 	return reports
 }
 
-// A server that keeps the agent is told when a session begins to work, whatever that is, and, behind all that it said, when it rests.
+// A server that keeps the agent is notified when a session begins any work, and, behind all of its messages, when it becomes idle.
 func TestActivity(t *testing.T) {
 	for name, row := range map[string]struct {
 		script fakedroid.Script

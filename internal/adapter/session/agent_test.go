@@ -371,7 +371,7 @@ func TestPanicEndsTheRequestAlone(t *testing.T) {
 	})
 }
 
-// The user is told with the first prompt of the session.
+// The user is notified with the first prompt of the session.
 func TestQuirk24_IgnoredMCPServersAreTold(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := connect(t, playing(says("hi"), v))
@@ -383,7 +383,7 @@ func TestQuirk24_IgnoredMCPServersAreTold(t *testing.T) {
 	})
 }
 
-// TestLogOfSessions: each that is opened or ends is told once, by its id.
+// TestLogOfSessions: the log has one line for each session that is opened or ends, with its ID.
 func TestLogOfSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)

@@ -103,11 +103,10 @@ func TestOneKeyGrantsTheLeast(t *testing.T) {
 	}
 }
 
-// selectedOption is what droid is told of a permission request.
+// selectedOption matches droid's answer to a permission request.
 var selectedOption = regexp.MustCompile(`"selectedOption":"([^"]*)"`)
 
-// oneKey has a client answer a request by the kind of an option, and checks what
-// droid is told.
+// oneKey makes a client answer a request by the kind of an option, and checks the answer to droid.
 func oneKey(t *testing.T, name, client, kind string, request fakedroid.Fields) {
 	var told string
 	tap := func(line []byte) {
@@ -181,7 +180,7 @@ func TestHiddenOptionIsARefusal(t *testing.T) {
 	})
 }
 
-// soFar is what came until now, also while something goes on.
+// soFar returns the messages until now, even if something is still running.
 func (e *editor) soFar() []wireMessage {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// commandsTold are the commands that the editor was told last.
+// commandsTold returns the commands that the editor was sent last.
 func (e *editor) commandsTold() (names []string) {
 	var u struct{ AvailableCommands []protocol.AvailableCommand }
 	require.NoError(e.t, json.Unmarshal(e.lastUpdate("available_commands_update"), &u))

@@ -67,7 +67,7 @@ func (e *editor) answersOnce(id string) (said string) {
 	return said
 }
 
-// droidIsGone is what a prompt ends with whose droid has died before anything was done.
+// droidIsGone is the error of a prompt whose droid has died before it did anything.
 const droidIsGone = "-32603 droid is gone. The next prompt starts droid again and continues this session."
 
 // TestDroidDiesOverARewind: while the user is asked about files, nothing has happened, and the question is taken back; while droid
@@ -107,8 +107,8 @@ func TestDroidDiesOverARewind(t *testing.T) {
 	}
 }
 
-// TestQuestionEndsBeforeItsPrompt: what the user was asked about is told to have ended before the response, behind which some clients
-// hear nothing. Without care either may come first.
+// TestQuestionEndsBeforeItsPrompt: the end of a call that the user was asked about is sent before the response, behind which some clients
+// ignore updates. Without care either may come first.
 func TestQuestionEndsBeforeItsPrompt(t *testing.T) {
 	for name, end := range map[string]func(e *editor, m *mortal){"cancel": func(e *editor, _ *mortal) { e.cancel() }, "crash": func(_ *editor, m *mortal) { m.die() }} {
 		t.Run(name, func(t *testing.T) {

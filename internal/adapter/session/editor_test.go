@@ -95,7 +95,7 @@ func fakeDroid(script fakedroid.Script, options ...fakedroid.Option) *droid.Clie
 	return tappedDroid(nil, script, options...)
 }
 
-// tappedDroid is fakeDroid with a copy of all that it is told, a line a Write.
+// tappedDroid is fakeDroid with a copy of everything that it receives, a line for each Write.
 func tappedDroid(tap func(line []byte), script fakedroid.Script, options ...fakedroid.Option) *droid.Client {
 	stdout, stdin := fakedroid.Start(script, options...)
 	return droid.NewClient(stdout, tapped{stdin, tap}, zap.NewNop())
@@ -361,7 +361,7 @@ func ended(m wireMessage) string {
 	return r.StopReason
 }
 
-// allOf is what an error says, in one line, whichever part of it says it, behind its kind.
+// allOf returns the kind and all texts of an error in one line.
 func allOf(e *acptest.Error) string {
 	var data struct{ Kind, Details string }
 	_ = json.Unmarshal(e.Data, &data)
@@ -398,7 +398,7 @@ func (e *editor) updates() []string {
 		switch m.Method {
 		case "session/update":
 			if ownUpdate(m) {
-				continue // they come at times of their own
+				continue // their times vary
 			}
 			out = appendUpdate(out, shortUpdate(m.Params))
 		case "session/request_permission":

@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// rewinds calls _droid/rewind with params beside the session's id.
+// rewinds calls _droid/rewind with the session's ID and params.
 func (e *editor) rewinds(params string) (r session.RewindResult, code int) {
 	e.t.Helper()
 	answer := e.call("_droid/rewind", fmt.Sprintf(`{"sessionId":%q,%s}`, e.session, params))

@@ -83,8 +83,7 @@ func TestEditOfAnOpenFile(t *testing.T) {
 	}
 }
 
-// TestEditThatTheEditorMisses: where the journal cannot be written (a full ~/.local), the user is told that the
-// edit is on the disk alone.
+// TestEditThatTheEditorMisses: if the journal cannot be written (a full ~/.local), a notice says that the edit is on the disk alone.
 func TestEditThatTheEditorMisses(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		r := room(t, v)
@@ -101,8 +100,8 @@ func TestEditThatTheEditorMisses(t *testing.T) {
 	})
 }
 
-// TestLateConflictIsTold: an edit gave way to what the user had typed when the editor saved that late. The user is told with droid's
-// next call that has to do with files.
+// TestLateConflictIsTold: an edit was dropped for what the user had typed, because the editor saved that late. The user is notified with
+// droid's next call that concerns files.
 func TestLateConflictIsTold(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		var slow atomic.Bool
@@ -144,7 +143,7 @@ func TestRefusedEditOfUnsavedText(t *testing.T) {
 }
 
 // A cancel ends the turn at once and leaves the file as it is: while the user is asked, right after they have allowed the edit, when the
-// editor is slow to say what they have typed meanwhile, and at whatever step else that is slow.
+// editor is slow to return what they have typed, and at every other step that is slow.
 func TestCancelOfAnEdit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		slowAt string

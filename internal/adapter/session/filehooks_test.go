@@ -193,8 +193,8 @@ func TestEditorFilesOfAnUnknownClient(t *testing.T) {
 	})
 }
 
-// Where files stay on the disk, a client whose answers can be trusted is asked: the user is told once a turn that droid
-// does not see what they have not saved. Where it is not certain, nothing is said.
+// If files stay on the disk, a client whose answers can be trusted is asked, and the user is notified once a turn that droid does not see
+// unsaved changes. If that is not certain, nothing is said.
 func TestUnsavedTextThatDroidDoesNotSee(t *testing.T) {
 	const told = "Your unsaved changes in `"
 	for name, c := range map[string]struct {
@@ -327,8 +327,8 @@ func TestHooksOfLaterProcesses(t *testing.T) {
 	}
 }
 
-// An edit that an earlier agent left, and that cannot be completed, is told once, wherever files live, and
-// is completed when droid reads the file again.
+// An edit that an earlier agent left, and that cannot be completed, is reported once, wherever files are, and is completed when droid reads
+// the file again.
 func TestEditThatStays(t *testing.T) {
 	for _, capabilities := range []string{bothMethods, `{}`} {
 		bothDroids(t, func(t *testing.T, v fakedroid.Version) {
@@ -366,10 +366,9 @@ func TestEditThatStays(t *testing.T) {
 	}
 }
 
-// What one edit asks of the editor, and none of it can be left out: before the user is asked, so that what is
-// unsaved is saved, and the diff and droid have it; when they have allowed it, for what they typed meanwhile; twice
-// when the old text is back on the disk, since a reload of the editor's that was on its way would make the edit
-// twice; and once behind the write, for an editor that writes beside its buffer.
+// One edit needs all of these requests to the editor: before the user is asked, so that unsaved text is saved, and the diff and droid have
+// it; when the user has allowed the edit, for what they have typed since; twice when the old text is back on the disk, since a reload that
+// was under way in the editor would make the edit twice; and once after the write, for an editor that writes without its buffer.
 func TestRequestsOfOneEdit(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		for mode, want := range map[string][]string{

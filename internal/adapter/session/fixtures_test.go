@@ -31,8 +31,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the acp.golden sections of testdata/fixtures")
 
-// The goldens are what Zed is sent, and those lines that a client of which nothing is known
-// is sent in other words.
+// The goldens are the messages to Zed, and those lines that an unknown client receives in another form.
 const (
 	acpGolden       = "acp.golden"
 	plainGolden     = "acp.plain.golden"
@@ -124,7 +123,7 @@ func replayed(t *testing.T, c *fixture.Conversation, client string) string {
 		synctest.Wait()
 		script.act(e, step)
 	}
-	time.Sleep(time.Minute + time.Second) // the user is told of a silent model after a minute
+	time.Sleep(time.Minute + time.Second) // the user is notified of a silent model
 	synctest.Wait()
 	e.close()
 	lines := readable(inOrder(e.received()[1:]), c) // without the result of initialize
@@ -322,8 +321,8 @@ func (r *recordedClient) answer(p permission) string {
 
 var uuidPattern = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// readable writes messages as "method params", with text chunks of a message
-// joined, the session id left out, and ids that are made anew each time hidden.
+// readable writes messages as "method params", with the text chunks of a message joined, without the session ID, and with generated IDs
+// hidden.
 func readable(messages []wireMessage, c *fixture.Conversation) string {
 	recorded := map[string]bool{}
 	for _, step := range c.Steps {
@@ -335,7 +334,7 @@ func readable(messages []wireMessage, c *fixture.Conversation) string {
 	var last *chunk
 	for _, m := range messages {
 		if m.Method == "$/cancel_request" {
-			continue // the SDK sends it from a goroutine of its own: its place varies
+			continue // the SDK sends it from another goroutine
 		}
 		if ownUpdate(m) {
 			continue
@@ -362,8 +361,7 @@ func readable(messages []wireMessage, c *fixture.Conversation) string {
 	})
 }
 
-// ownUpdate tells updates that are made of other things than the recording, or
-// at times of their own. They have tests of their own.
+// ownUpdate reports whether an update does not come from the recording, or comes at varying times. Such updates have other tests.
 func ownUpdate(m wireMessage) bool {
 	var p struct {
 		Update struct{ SessionUpdate string }

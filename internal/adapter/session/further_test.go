@@ -48,8 +48,8 @@ func toolOrAnswer(saw *[]string, tools ...fakedroid.Tool) fakedroid.Script {
 	})
 }
 
-// A form that is open goes with its turn and with its client: droid is told "cancel", once, the model hears nothing, and the choice does
-// not come back.
+// An open form ends with its turn and with its client: droid is answered "cancel" once, the model receives nothing, and the choice does not
+// come back.
 func TestFormThatIsLeftOpen(t *testing.T) {
 	for name, form := range map[string]struct {
 		client  string

@@ -20,8 +20,8 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// hangTests are what a user does that comes to each call that may hang, by the name of the
-// call. internal/testing/archtest holds that each has one. They use the session "mine", and a stored one.
+// hangTests holds an action of the user that reaches each call that may hang, by the name of the call. internal/testing/archtest checks
+// that each has one. They use the session "mine", and a stored one.
 var hangTests = map[files.CallName]func(d *disk, stored string){
 	"stat":           opensSession,
 	"EvalSymlinks":   loadsStored,
@@ -266,7 +266,7 @@ func TestFileThatHangs(t *testing.T) {
 	})
 }
 
-// What waits is told by /status: who, for what, and since when.
+// /status lists what waits: who, for what, and since when.
 func TestStatusTellsWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk(t, fakedroid.WithVersion(fakedroid.V0225))

@@ -81,8 +81,7 @@ func quoted(text string) string {
 	return string(raw)
 }
 
-// The spare is for the first session. When none comes it does not stay for ever;
-// a session that comes later starts a process of its own.
+// The prewarmed droid is for the first session. If none comes, it ends; a later session starts another process.
 func TestSpareDoesNotStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var clients []*droid.Client

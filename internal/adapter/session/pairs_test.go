@@ -68,7 +68,7 @@ func everything() []asked {
 	}
 }
 
-// toldLines is what the droids of a test were told.
+// toldLines has the lines that the droids of a test received.
 type toldLines struct {
 	mu    sync.Mutex
 	lines []string
@@ -86,7 +86,7 @@ func (l *toldLines) forget() {
 	l.lines = nil
 }
 
-// place is where the n-th line is that has this in it, −1 for none.
+// place returns the index of the n-th line that contains a text, −1 for none.
 func (l *toldLines) place(n int, with string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,10 +171,10 @@ func (p *pairTest) try(first, second asked, parked bool) {
 	}
 }
 
-// inOrder checks that droid was told of the first before the second.
+// inOrder checks that droid received the first before the second.
 func (p *pairTest) inOrder(first, second asked, parked bool) {
 	at, then := 1, 1
-	starts := parked && first.name != "load" && first.name != "resume" // and so droid loads the session, beside what is asked
+	starts := parked && first.name != "load" && first.name != "resume" // and so droid loads the session, in addition to
 	if starts && first.line == "load_session" {
 		at = 2
 	}

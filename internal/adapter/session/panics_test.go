@@ -94,8 +94,7 @@ func TestPanicWithoutTheLockEndsOneTurn(t *testing.T) {
 	}
 }
 
-// TestPanicLeavesNoRequestWithoutAnswer: whoever waits for what the session or a
-// call beside it was about to do.
+// TestPanicLeavesNoRequestWithoutAnswer: after a panic, requests that waited for the session or for a concurrent call are answered.
 func TestPanicLeavesNoRequestWithoutAnswer(t *testing.T) {
 	for name, method := range map[string][2]string{
 		"mode":      {"session/set_mode", `{"sessionId":%q,"modeId":"spec"}`},

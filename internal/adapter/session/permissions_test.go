@@ -75,7 +75,7 @@ func TestPermissionIsTakenBackAsItIsListed(t *testing.T) {
 	})
 }
 
-// A permission that is taken back is looked for again: droid, which has read the file before, may write it anew.
+// After a permission was withdrawn, the project is checked again: droid, which has read the file before, may write it again.
 func TestPermissionIsTakenBack(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	const settings, without = `{"commandAllowlist":["touch","make"],"commandDenylist":["curl"]}`, `{"commandAllowlist":["make"],"commandDenylist":["curl"]}`

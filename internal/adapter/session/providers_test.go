@@ -98,7 +98,7 @@ func TestProviders(t *testing.T) {
 	})
 }
 
-// A provider whose gateway fails is not set; one that gives no list is, and the user is told what to do.
+// A provider whose gateway fails is not set; one without a list of models is set, and the user is shown what to do.
 func TestProviderWithoutModels(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))

@@ -36,7 +36,7 @@ func TestKernelFilesAreNotRead(t *testing.T) {
 	}
 }
 
-// A file that hangs costs half a second for all, and is told without its text.
+// A file that hangs delays all by half a second in total, and is shown without its text.
 func TestReadingsThatHangAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})

@@ -64,7 +64,7 @@ func TestSecondOpenerGetsItsHistory(t *testing.T) {
 	}
 }
 
-// Before the response to a load the editor is told again what it knew, once: the commands, and how full the context is.
+// Before the response to a load the editor is sent its state again, once: the commands, and how full the context is.
 func TestLoadTellsAnewWhatTheEditorKnew(t *testing.T) {
 	for name, closed := range map[string]bool{"open": false, "stored": true} {
 		t.Run(name, func(t *testing.T) {

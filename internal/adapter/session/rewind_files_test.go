@@ -82,7 +82,7 @@ func (s *snapshots) write(path string, data []byte) {
 	}
 }
 
-// info is what get_rewind_info answers. All edits are of the turn of that message, or later.
+// info answers get_rewind_info. All edits are those of the turn of that message, or later.
 func (s *snapshots) info(params map[string]any) (any, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *snapshots) info(params map[string]any) (any, string) {
 	return fakedroid.Fields{"availableFiles": s.files[0]["files"]}, ""
 }
 
-// execute is what execute_rewind does, without a look at what is there.
+// execute answers execute_rewind, without checking the files.
 func (s *snapshots) execute(params map[string]any) (any, string) {
 	restored, deleted := params["filesToRestore"].([]any), params["filesToDelete"].([]any)
 	if len(restored) > 0 && os.WriteFile(s.path, []byte(*s.original), 0o644) != nil || len(deleted) > 0 && os.Remove(s.path) != nil {
@@ -242,7 +242,8 @@ func sequences(letters string, n int) []string {
 	return all
 }
 
-// rewindOnce has somebody act, and the user go back to before all of it. during is what the user does while they are asked, "no" if they refuse.
+// rewindOnce makes changes by acts, and then the user rewinds to before all of them. during is the user's action while they are asked, "no"
+// to refuse.
 func rewindOnce(t *testing.T, client string, inEditor, creates bool, acts, during string) {
 	r, s := rewindRoom(t, inEditor, creates, client)
 	mine := s.acts(t, acts, inEditor)

@@ -57,7 +57,7 @@ func (e instructed) stores(id, text string) {
 	require.NoError(e.t, os.WriteFile(filepath.Join(dir, id+".settings.json"), fmt.Appendf(nil, `{"systemPrompt":{"append":%q}}`, text), 0o600))
 }
 
-// last is what the newest process adds to its system prompt, and how many there were.
+// last returns what the newest process adds to its system prompt, and the number of processes.
 func (e instructed) last() (added string, processes int) {
 	synctest.Wait()
 	e.mu.Lock()

@@ -84,7 +84,7 @@ func TestDeleteWhileItIsNoted(t *testing.T) {
 // in the background, nor the note for other agents that the session is open.
 func TestDeleteThatEndsNothing(t *testing.T) {
 	for name, c := range map[string]struct {
-		hangs files.CallName // the request is taken back meanwhile
+		hangs files.CallName // the request is cancelled during this
 		want  string
 	}{
 		"the trash cannot be made":   {want: "The session could not be deleted: deleting session "},
@@ -135,8 +135,8 @@ func TestDeleteThatEndsNothing(t *testing.T) {
 	}
 }
 
-// TestQuirk32_HungLoadBesideAPrompt: the load alone goes unanswered, and a prompt comes
-// meanwhile. It waits for the load, and the process that takes the session up answers both.
+// TestQuirk32_HungLoadBesideAPrompt: only the load gets no answer from droid, and a prompt arrives during it. The prompt waits for the
+// load, and the next process answers both.
 func TestQuirk32_HungLoadBesideAPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fakedroid.WithSessions(new(fakedroid.Sessions))

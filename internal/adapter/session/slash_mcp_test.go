@@ -98,7 +98,7 @@ func TestMCPServerIsChanged(t *testing.T) {
 	}
 }
 
-// TestMCPLogoutWithoutALogin: only a server over HTTP has a login. Of any other droid refuses it in words of its own protocol.
+// TestMCPLogoutWithoutALogin: only a server over HTTP has a login. For any other droid refuses the logout in terms of its own protocol.
 func TestMCPLogoutWithoutALogin(t *testing.T) {
 	for kind, says := range map[string]string{
 		"stdio":     "droid did not log out of the MCP server mine: it is a program that runs on your machine, so it has no login.",
@@ -183,8 +183,8 @@ func TestSkills(t *testing.T) {
 	})
 }
 
-// TestCancelledMCPReconnect: a cancel while droid lists its servers ends the command, and nothing is switched; once a server was
-// stopped it is started again, and that is told.
+// TestCancelledMCPReconnect: a cancel while droid lists its servers ends the command, and no server is switched. A server that was already
+// stopped is started again, and the user is notified.
 func TestCancelledMCPReconnect(t *testing.T) {
 	for _, listing := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

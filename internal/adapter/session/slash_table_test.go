@@ -16,7 +16,7 @@ import (
 func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
 	const takesNothing = "It takes nothing."
 	refused := map[string]map[string]string{ // by the arguments, what the answer says
-		"compact":    nil, // any text is what they take
+		"compact":    nil, // they accept any text
 		"export":     nil,
 		"rename":     {"": "Give a title"},
 		"search":     {"": "Give the words", "all-projects": "Give the words"},

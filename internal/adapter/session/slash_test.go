@@ -95,8 +95,7 @@ func TestCommandsFollowTheResponse(t *testing.T) {
 	})
 }
 
-// A command that droid does not answer is cancelled like any prompt. What droid made
-// all the same is told.
+// A command that droid does not answer is cancelled like any prompt. The user is notified of what droid did all the same.
 func TestCancelledCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -20,7 +20,7 @@ import (
 
 const takesSubagents = `{"subagents":{}}`
 
-// story is what the editor has heard of a session and of its subagents: who, what and some of it.
+// story summarizes the updates of a session and of its subagents: the session, the kind and a part of the content.
 func (e *editor) story() (lines []string) {
 	names := map[string]string{e.session: "droid"}
 	chunk := "" // whose text the last line has, and which
@@ -88,8 +88,8 @@ func subagentEditor(t *testing.T, root string, start starter) *editor {
 
 const lookPrompt = `[{"type":"text","text":"look"}]`
 
-// A subagent that droid waits for: it is announced before anything of its own; what it does and asks is under its id; then it rests. Its calls have
-// ids of their own, and nothing of it stands among droid's.
+// A subagent that droid waits for is announced before its updates, which have its ID, as do its requests; then it becomes idle. Its calls
+// have their own IDs, and none of them appears among droid's.
 func TestSubagentAsASession(t *testing.T) {
 	for answer, end := range map[string]string{"yes": "completed", "no": "failed"} {
 		bubble(t, func(t *testing.T) {

@@ -31,10 +31,10 @@ func withSubagents(t *testing.T, script subagentScript) *editor {
 	return beginOn(t, root, playing(fakedroid.EachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return script(d, p, root) }), sessions))
 }
 
-// shownCall is what the editor has of a call.
+// shownCall is a call as the editor shows it.
 type shownCall struct{ title, status, text string }
 
-// shownCalls are those that the editor has been told of, by their ids, since the last load.
+// shownCalls returns the calls that were sent to the editor since the last load, by their IDs.
 func (e *editor) shownCalls() map[string]shownCall {
 	calls := map[string]shownCall{}
 	for _, m := range e.received() {
@@ -313,7 +313,7 @@ func TestSubagentsFileHangs(t *testing.T) {
 	})
 }
 
-// TestSubagentInBackground: its Task says that it works, what it does, and how it ended. Its report is told under its name.
+// TestSubagentInBackground: its Task shows that it works, what it does, and how it ended. Its report is shown under its name.
 func TestSubagentInBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := t.TempDir()
@@ -337,8 +337,8 @@ func TestSubagentInBackground(t *testing.T) {
 	})
 }
 
-// What a session that is loaded again tells of a subagent of the background: of one that works what it does, and of one that
-// has reported its answer. If droid has gone meanwhile, it is not known what became of it, whatever droid's store says.
+// A load shows of a subagent in the background what it does if it works, and its answer if it has reported. If droid has exited before, its
+// outcome is unknown, whatever droid's store says.
 func TestLoadWithSubagents(t *testing.T) {
 	for name, want := range map[string]string{
 		"works":    "- `Execute` touch a\n\nThe subagent works in the background.\n",
@@ -434,7 +434,7 @@ func TestAgentDiesWithSubagents(t *testing.T) {
 	}
 }
 
-// A call that is open when the session is loaded does not stand in what is told anew, so nothing more is told of it.
+// A call that is open when the session is loaded is not part of the replay, so no more of it is sent.
 func TestLoadWhileASubagentsCallRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := t.TempDir()
@@ -499,7 +499,7 @@ func TestSubagentLeavesACommandInTheBackground(t *testing.T) {
 	}
 }
 
-// A prompt does not wait for the answer to a subagent of the background, and nobody is told that it does.
+// A prompt does not wait for the answer to a subagent in the background, and no text says that it does.
 func TestPromptWhileASubagentInTheBackgroundAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := t.TempDir()

@@ -23,8 +23,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// agentOn connects an agent of its own to the sessions of a fleet, and to a store whose
-// directory is root.
+// agentOn connects another agent to the sessions of a fleet, and to a store whose directory is root.
 func agentOn(t *testing.T, f *fleet, root string) *editor {
 	t.Helper()
 	e := open(t, f.start)
@@ -92,8 +91,8 @@ func listedIDs(e *editor) (ids []string) {
 	return ids
 }
 
-// TestFollowUpOverRestarts: what becomes of a second prompt is as the user had set it for the
-// thread, in a new agent and after a compaction; a thread of its own begins with the default.
+// TestFollowUpOverRestarts: a second prompt is handled as the user had set it for the thread, also in a new agent and after a compaction. A
+// new thread begins with the default.
 func TestFollowUpOverRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
@@ -121,8 +120,7 @@ func TestFollowUpOverRestarts(t *testing.T) {
 	})
 }
 
-// TestForksOfAThread: a fork by any id copies the newest conversation and is a thread
-// of its own, whether the thread is open or not.
+// TestForksOfAThread: a fork by any ID copies the newest conversation and is another thread, whether the thread is open or not.
 func TestForksOfAThread(t *testing.T) {
 	for _, isOpen := range []bool{false, true} {
 		t.Run(fmt.Sprint(isOpen), func(t *testing.T) {
@@ -147,8 +145,7 @@ func TestForksOfAThread(t *testing.T) {
 	}
 }
 
-// TestForkOfAnEarlierConversation: /fork makes a thread of its own from what the thread
-// had before.
+// TestForkOfAnEarlierConversation: /fork makes another thread of what the thread contained before.
 func TestForkOfAnEarlierConversation(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
@@ -227,8 +224,8 @@ func TestThreadThatStays(t *testing.T) {
 	}
 }
 
-// Where a thread goes on cannot be written down: it goes on, and the user is told what
-// that means. Deleting it takes both sessions all the same. An option of the thread counts as long as it is open.
+// If the link to the next session cannot be written, the thread goes on, and the user is notified of the consequences. A delete still
+// removes both sessions. An option of the thread applies as long as the thread is open.
 func TestUnwritableLinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
@@ -273,8 +270,8 @@ func TestUnreadableLinks(t *testing.T) {
 	})
 }
 
-// A call that waits for its permission in another agent has not failed: who loads the session is told where it waits. One that
-// the other agent left behind has.
+// A call that waits for its permission in another agent has not failed: a load says where it waits. A call that the other agent left behind
+// has failed.
 func TestLoadWhilePermissionWaitsElsewhere(t *testing.T) {
 	for _, stays := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -395,7 +392,7 @@ func TestDeleteWhileAnotherAgentLooks(t *testing.T) {
 	})
 }
 
-// Where it could not be noted that a session is open, the next prompt notes it. The user is told once of another window.
+// If a session could not be marked as open, the next prompt marks it. The user is notified once of another window.
 func TestMarkIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
@@ -438,7 +435,7 @@ func TestOpenedAgainAtOnce(t *testing.T) {
 	})
 }
 
-// Who has a session open is told with the next prompt that another agent opened it, and once.
+// If another agent opens a session that is open here, the next prompt says so, once.
 func TestOpenedInAnotherAgentIsToldWithTheNextPrompt(t *testing.T) {
 	for _, client := range []string{"zed", "CodeCompanion.nvim"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -466,7 +463,7 @@ func TestOpenedInAnotherAgentIsToldWithTheNextPrompt(t *testing.T) {
 	}
 }
 
-// Loading an open thread again goes over to what another agent made of it meanwhile.
+// Loading an open thread again shows what another agent has done with it since.
 func TestLoadAfterAnotherAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := filepath.Join(t.TempDir(), "sessions")

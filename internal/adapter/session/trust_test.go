@@ -281,7 +281,8 @@ func TestTrustWhereNamesShow(t *testing.T) {
 	}
 }
 
-// Who is known to see no names is not asked: one line, once, says what to type. What the project brings later is told, too.
+// A client that is known to show no names of options is not asked: one line, once, says what to type. What the project brings later is
+// mentioned, too.
 func TestTrustWhereNoNamesShow(t *testing.T) {
 	for _, client := range []string{"CodeCompanion.nvim", "acpx"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -305,8 +306,8 @@ func TestTrustWhereNoNamesShow(t *testing.T) {
 	}
 }
 
-// A client that shows nothing before its first prompt is told with that what was left out; where that asks, the question
-// has the list.
+// A client that shows nothing before its first prompt learns with that what was left out; if the prompt asks for trust, the question has
+// the list.
 func TestLeftOutIsToldWithThePrompt(t *testing.T) {
 	for client, asks := range map[string]bool{"CodeCompanion.nvim": false, "vscode-acp-client": true} {
 		for _, mode := range []trust.Mode{trust.Ask, trust.Never} {
@@ -362,7 +363,7 @@ func TestTrustIsNotAnswered(t *testing.T) {
 	})
 }
 
-// TestDroidDiesOverTheTrustQuestion: the prompt is prepared anew and asks again; the first question has an end before that.
+// TestDroidDiesOverTheTrustQuestion: the prompt is prepared again and asks again; the first question ends before that.
 func TestDroidDiesOverTheTrustQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
@@ -644,7 +645,7 @@ func TestTrustQuestionOfACancelledPrompt(t *testing.T) {
 	})
 }
 
-// TestTrustedElsewhere: a yes that somebody gave meanwhile is told before what it lets run does.
+// TestTrustedElsewhere: if another window has trusted the project, a notice says so before what was left out runs.
 func TestTrustedElsewhere(t *testing.T) {
 	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
 		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
@@ -659,7 +660,7 @@ func TestTrustedElsewhere(t *testing.T) {
 	})
 }
 
-// TestCancelledTrustCommand: a yes that is being stored cannot be taken back by a cancel, so it is told.
+// TestCancelledTrustCommand: a cancel cannot undo a yes that is being stored, so the user is notified.
 func TestCancelledTrustCommand(t *testing.T) {
 	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
 		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})

@@ -25,8 +25,8 @@ import (
 type worldFile struct {
 	path   string
 	typed  string // what the user has not saved in the beginning
-	worked []int  // the prompts whose edits droid was told to have made
-	gave   []int  // the prompts whose edits gave way to what was saved meanwhile, as their droids were told
+	worked []int  // the prompts whose edits succeeded, as droid was answered
+	gave   []int  // the prompts whose edits were dropped for what was saved during them, as their droids were answered
 	edited int    // how many droids edit it now
 	raced  bool   // two did so at a time, and no agent stood between them
 }

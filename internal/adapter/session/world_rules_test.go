@@ -41,7 +41,7 @@ import (
 //   - an agent whose sessions are closed has the goroutines from before them, and keeps none of the sessions
 //   - in the end no process is left; synctest sees to goroutines
 
-// hear takes what both windows were told.
+// hear handles what both windows were sent.
 func (w *world) hear() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -340,7 +340,7 @@ func (p *worldDroid) begins(text string) (kind string) {
 		}
 	}
 	if a.win.muted {
-		bound = stream.ModeAutoHigh // what was told before it has not been heard: that a mode failed, for one
+		bound = stream.ModeAutoHigh // what was sent before it has not been read: that
 	}
 	if mode := stream.Mode(p.d.Mode()); !mode.AsksAsMuchAs(bound) && a.method == "session/prompt" {
 		w.breaks("a prompt runs too freely: p%d in %s, which was to run in %s", a.n, mode, bound)
@@ -350,7 +350,7 @@ func (p *worldDroid) begins(text string) (kind string) {
 	}
 	at := p.d.Session()
 	if a.win.muted {
-		t.at, t.replayed = "", nil // what was told before it has not been heard
+		t.at, t.replayed = "", nil // what was sent before it has not been read
 		return m[2]
 	}
 	if t.at == "" {
@@ -411,8 +411,7 @@ func (p *worldDroid) ended() bool {
 	}
 }
 
-// forgets closes all sessions. What their agents go on with then is what they began with: so many goroutines, and
-// no session.
+// forgets closes all sessions. Afterwards their agents must have as many goroutines as at first, and no session.
 func (w *world) forgets() {
 	var open []weak.Pointer[session.Session]
 	for _, win := range w.wins {

@@ -32,9 +32,8 @@ import (
 	"droid-acp/internal/workspace/trust"
 )
 
-// A world is two windows, each with an agent of its own, on one store and in one project, and the droids of
-// both. What happens in it is a list of steps, which is drawn from a seed; what must hold whatever happens is
-// said in world_rules_test.go.
+// A world is two windows, each with its own agent, on one store and in one project, and the droids of both. The steps in it are drawn from
+// a seed. world_rules_test.go has what must hold after any steps.
 type world struct {
 	t      *testing.T
 	seed   int64
@@ -103,7 +102,7 @@ type window struct {
 	edited  []*worldFile
 }
 
-// questionOf is what the user was asked and has not answered.
+// questionOf is a question that the user has not answered.
 type questionOf struct {
 	session, title string
 	options        []string
@@ -113,14 +112,14 @@ type questionOf struct {
 type threadOf struct {
 	open     bool     // in this window's agent
 	closed   int      // when it was last asked to close
-	at       string   // the session of droid's in which the thread goes on, "" when that was not told
+	at       string   // the session of droid's in which the thread goes on, "" if unknown
 	replayed []string // prompts that the last load has shown
 	shown    string   // what was said by the model or this agent
 	parsed   int      // of it
 	words    []int    // of the model, in it
 	modes    []*modeAsked
 	bound    stream.Mode // the mode that the user knows, before modes
-	steered  time.Time   // when a message last began a turn of its own
+	steered  time.Time   // when a message last began another turn
 }
 
 // modeAsked is a mode that the user asked for.
@@ -154,7 +153,7 @@ type madeSession struct {
 	from, to string
 }
 
-// titleOf is what a session is to be called. Where two titles are set at a time, or in both windows, nobody knows.
+// titleOf is the expected title of a session. If two titles are set at the same time, or in both windows, it is unknown.
 type titleOf struct {
 	want     string
 	win      *window
@@ -182,7 +181,7 @@ type worldDroid struct {
 	session  string
 	of       *threadOf // whose children these are
 	rewinds  string    // the session in which it goes back
-	has      string    // the session that it was told to load last
+	has      string    // the session that it was asked to load last
 	settings string    // what its settings file holds
 	edits    *worldFile
 	edit     int // the prompt for which it edits that file
@@ -286,7 +285,7 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 		if win.files != nil {
 			can = bothMethods
 		}
-		if seed%2 == 1 && can == "{}" { // subagents are sessions of their own
+		if seed%2 == 1 && can == "{}" { // subagents are sessions
 			can = takesSubagents
 		}
 		require.Nil(t, win.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+can+`,`+asZed+`}`).Error)
@@ -340,7 +339,7 @@ func (w *world) startDroid(win *window, v fakedroid.Version) *droid.Client {
 	return p.client
 }
 
-// answers are what droid says to requests.
+// answers are droid's responses to requests.
 func (p *worldDroid) answers() []fakedroid.Option {
 	w := p.w
 	slowly := func(most time.Duration, then fakedroid.Answer) fakedroid.Answer {
@@ -398,7 +397,7 @@ func (w *world) file(id, title string) {
 	}
 }
 
-// told hears what a droid is told.
+// told handles what a droid receives.
 func (p *worldDroid) told(line []byte) {
 	w := p.w
 	var m struct {
@@ -559,7 +558,7 @@ func (p *worldDroid) speak(n int, of *request) error {
 	return nil
 }
 
-// turn is what the model does.
+// turn plays the model's turn.
 func (p *worldDroid) turn(kind, text string, of *request) error {
 	tool := touch
 	tool.ID = ""

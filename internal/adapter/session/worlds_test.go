@@ -66,7 +66,7 @@ var found = []struct {
 		{"answer", 0, 2, 723, "", 0, 1000000},
 		{"edit", 0, 2, 654, "", 0, 0},
 	}},
-	// A message behind a cancelled load reached what another window had rewound, and nobody was told.
+	// A message behind a cancelled load reached what another window had rewound, without a notice.
 	{313, []step{
 		{"load", 0, 1, 723, "", 0, 0},
 		{"/rewind", 0, 1, 417, "", 0, 50000000},
@@ -148,13 +148,13 @@ func play(t *testing.T, seed int64, steps []step, logs bool) (broken, log []stri
 
 var details = regexp.MustCompile(`:.*`)
 
-// kindOf is what of a rule was broken.
+// kindOf returns a broken rule without its details.
 func kindOf(broken string) string { return details.ReplaceAllString(broken, "") }
 
 // shrink leaves out steps, and what is in them, while the world fails in the same way.
 func shrink(t *testing.T, seed int64, steps []step, kind string) (shortest []step, log []string) {
 	fails := func(steps []step) bool {
-		for range 3 { // what runs beside each other need not run in the same order
+		for range 3 { // what runs concurrently
 			broken, said := play(t, seed, steps, true)
 			for _, b := range broken {
 				if kindOf(b) == kind {
