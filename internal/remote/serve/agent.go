@@ -211,8 +211,9 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 	how := a.proc.Await()
 	a.out.Abort()
 	_ = stdin.Close()
-	if !subprocess.WaitTimeout(read, endTime) {
-		_ = stdout.Close() // another process holds it open, or nobody takes what it said: this ends the reading
+	inTime := subprocess.WaitTimeout(read, endTime)
+	_ = stdout.Close() // read only; it ends the reading
+	if !inTime {       // another process holds it open, or nobody takes what it said
 		s.mu.Lock()
 		a.kill()
 		s.mu.Unlock()

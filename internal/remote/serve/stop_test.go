@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,6 +32,18 @@ func TestKillAgent(t *testing.T) {
 		got := strings.Join(c.take(), "\n")
 		require.Contains(t, got, "ended by force")
 		require.Contains(t, got, "p! The agent of this session has ended")
+	})
+}
+
+// An agent's output is closed when it has ended, or a server that runs for months loses a descriptor with each of them.
+func TestAgentOutputIsClosed(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
+		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
+		a.exit()
+		synctest.Wait()
+		_, err := a.stdout.Read(make([]byte, 1))
+		require.ErrorIs(t, err, io.ErrClosedPipe)
 	})
 }
 
