@@ -22,7 +22,7 @@ func TestKillAgent(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		err := h.End(ctx, "s1")
-		require.ErrorContains(t, err, "the agent of session s1 does not end it: context deadline exceeded; <stop --force s1> ends the agent, and its other sessions with it")
+		require.ErrorContains(t, err, "after 1m the agent of session s1 has not ended it; <stop --force s1> ends the agent, and its other sessions with it")
 		require.Equal(t, time.Minute, time.Since(begin))
 		require.ErrorContains(t, h.Kill(t.Context(), "s9"), "no session s9 is open here")
 		begin = time.Now()
