@@ -38,6 +38,7 @@ const monthEnv = "DROID_ACP_MONTH"
 type month struct {
 	t         *testing.T
 	k         keptHome
+	runtime   string // its sockets are there
 	address   string
 	tokenFile string
 	certFile  string
@@ -55,6 +56,7 @@ type month struct {
 
 	longest  time.Duration // that a connection stays half open
 	halfOpen sync.WaitGroup
+	servers  sync.WaitGroup
 }
 
 // usage is what a server takes.
@@ -95,29 +97,30 @@ func (m *month) newCertificate(name string) {
 	writePair(m.t, newPair(m.t, name), m.certFile, m.keyFile)
 }
 
-// supervise starts the server, again when it has ended, as a unit does.
-func (m *month) supervise() {
+// start starts a server, again when it has ended, as a unit does, unless another one was started since. The caller holds mu.
+func (m *month) start() {
 	self, err := os.Executable()
 	require.NoError(m.t, err)
-	for {
-		cmd := exec.Command(self, "serve", "--idle", "0", "--keep-idle", "1s", "--log-json", "--listen", m.address, "--token-file", m.tokenFile,
-			"--tls-cert", m.certFile, "--tls-key", m.keyFile, "--max-sessions", "200", "--max-agents", "20")
-		cmd.Env, cmd.Stderr, cmd.Dir = m.k.env, m.log, m.k.dir
-		m.mu.Lock()
-		if m.ending {
-			m.mu.Unlock()
-			return
-		}
-		if err := cmd.Start(); err != nil {
-			m.mu.Unlock()
-			m.fail("the server does not start: %v", err)
-			return
-		}
-		m.running = cmd
-		m.mu.Unlock()
-		m.count("starts of the server")
-		_ = cmd.Wait() // how it ended is in ProcessState
+	cmd := exec.Command(self, "serve", "--idle", "0", "--keep-idle", "1s", "--log-json", "--listen", m.address, "--token-file", m.tokenFile,
+		"--tls-cert", m.certFile, "--tls-key", m.keyFile, "--max-sessions", "200", "--max-agents", "20")
+	cmd.Env, cmd.Stderr, cmd.Dir = m.k.env, m.log, m.k.dir
+	if err := cmd.Start(); err != nil {
+		m.t.Errorf("the server does not start: %v", err)
+		return
 	}
+	m.running = cmd
+	m.counts["starts of the server"]++
+	m.servers.Go(func() {
+		_ = cmd.Wait() // how it ended is in ProcessState
+		if cmd.ProcessState.ExitCode() == exitFailed {
+			time.Sleep(100 * time.Millisecond) // another one has the address
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.running == cmd && !m.ending {
+			m.start()
+		}
+	})
 }
 
 func (m *month) process() int {
@@ -555,6 +558,18 @@ func (m *month) operate(rng *rand.Rand, restarts bool) {
 				break
 			}
 		}
+	case n < 12 && restarts:
+		m.count("new servers beside one that drains")
+		drained := make(chan result)
+		go func() { drained <- m.k.run("stop", "--when-idle", "--limit", "3s") }()
+		time.Sleep(time.Duration(rng.Intn(100)) * time.Millisecond)
+		m.mu.Lock()
+		m.start()
+		m.mu.Unlock()
+		m.awaitServer()
+		if got := <-drained; got.code != exitOK && !strings.Contains(got.stderr, "still work") {
+			m.fail("stop --when-idle: %+v", got)
+		}
 	case n < 13 && restarts:
 		m.count("drains")
 		if got := m.k.run("stop", "--when-idle", "--limit", "2s"); got.code == exitOK {
@@ -618,6 +633,7 @@ func (m *month) rest() usage {
 				m.k.run("stop", s.ID)
 			}
 		}
+		m.k.run("stop", "--socket", filepath.Join(m.runtime, "droid-acp", "serve.sock.old")) // one whose turns do not end
 		metrics, _ = m.get("/metrics", token)
 		if strings.Contains(metrics, "droid_acp_connections 0\n") && strings.Contains(metrics, "droid_acp_agents 0\n") && len(m.processes()) == 1 {
 			time.Sleep(time.Second) // what closes behind that
@@ -665,7 +681,7 @@ func (m *month) live(seed int64, sessions int, restarts bool) {
 			select {
 			case <-over:
 				return
-			case <-time.After(time.Duration(rng.Intn(800)) * time.Millisecond):
+			case <-time.After(time.Duration(rng.Intn(400)) * time.Millisecond):
 				m.operate(rng, restarts)
 			}
 		}
@@ -694,7 +710,7 @@ func TestServerMonth(t *testing.T) {
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	m := &month{t: t, k: k, address: listener.Addr().String(), tokenFile: filepath.Join(k.dir, "tokens"), certFile: filepath.Join(k.dir, "cert"), keyFile: filepath.Join(k.dir, "key"),
+	m := &month{t: t, k: k, runtime: strings.TrimPrefix(k.env[1], "XDG_RUNTIME_DIR="), address: listener.Addr().String(), tokenFile: filepath.Join(k.dir, "tokens"), certFile: filepath.Join(k.dir, "cert"), keyFile: filepath.Join(k.dir, "key"),
 		longest: longest, counts: map[string]int{}, tokens: map[string]string{}}
 	require.NoError(t, listener.Close())
 	m.log, err = os.OpenFile(filepath.Join(k.dir, "log"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
@@ -702,17 +718,17 @@ func TestServerMonth(t *testing.T) {
 	defer m.log.Close()
 	m.newCertificate("first")
 	m.newTokens("anna", "maria", "phone", "screen")
-	supervised := make(chan struct{})
-	go func() { defer close(supervised); m.supervise() }()
+	m.mu.Lock()
+	m.start()
+	m.mu.Unlock()
 	defer func() {
 		m.mu.Lock()
 		m.ending = true
 		m.mu.Unlock()
-		k.run("stop", "--force")
-		if pid := m.process(); pid != 0 {
+		for pid := range m.processes() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
-		<-supervised
+		m.servers.Wait()
 	}()
 
 	began := time.Now()
