@@ -48,7 +48,7 @@ func TestFewDescriptors(t *testing.T) {
 	a.requireGone("pids")
 }
 
-// inNamespace returns a command that runs another one in a mount namespace of its own, after a script.
+// inNamespace returns a command that runs another one in a new mount namespace, after a script.
 func inNamespace(t *testing.T, script string) []string {
 	t.Helper()
 	unshare := []string{"unshare", "-rm", "sh", "-c", "mount --make-rprivate / && " + script + ` && exec "$@"`, "sh"}
@@ -183,7 +183,8 @@ func TestLineOf300MB(t *testing.T) {
 	require.Contains(t, string(log), `"bytes":300000001`)
 }
 
-// A machine that sleeps stops the agent and droid. What the editor has sent meanwhile is done when it wakes up.
+// TestSuspend checks that messages which the editor sends while the machine sleeps, which stops the agent and droid, are processed after it
+// wakes up.
 func TestSuspend(t *testing.T) {
 	t.Parallel()
 	a := startAgent(t, "", nil)

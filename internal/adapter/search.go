@@ -15,7 +15,7 @@ import (
 
 // searchParams are the params of _droid/search.
 type searchParams struct {
-	SessionID  string `json:"sessionId"` // of an open session, whose directory is that of the project if there is no CWD
+	SessionID  string `json:"sessionId"` // of an open session; its directory is the project if there is no CWD
 	CWD        string `json:"cwd"`
 	Everywhere bool   `json:"everywhere"` // all projects
 	Query      string `json:"query"`

@@ -18,14 +18,14 @@ import (
 // project's files (0.99 to 0.225). But it has settings for one process, which override the project's (measured on 0.99.0, 0.215.0 and
 // 0.225.2):
 //
-//   - mcpPolicy refuses each MCP server whose command, arguments or host have none of the
-//     texts of a list in them. It also refuses servers that a file names later on.
+//   - mcpPolicy refuses each MCP server whose command, arguments or host contain none of the
+//     texts of a list. It also refuses servers that a file names later on.
 //   - An MCP server of the same name takes the place of the project's.
 //   - hooks.hooksDisabled turns off all hooks, the user's too. Before 0.215 the hooks of the
 //     process replace all others event by event, so there the user's can be put in.
-//   - commandDenylist has droid ask about a command that a commandAllowlist allows.
-//   - sessionDefaultSettings, and the same keys beside it, have the mode in which a session
-//     starts, and its model.
+//   - commandDenylist makes droid ask about a command that a commandAllowlist allows.
+//   - sessionDefaultSettings, and the same keys at the top level, set the mode in which a
+//     session starts, and its model.
 //
 // A process that was started in an empty directory reads nothing of the project before the session is opened.
 //
@@ -409,5 +409,5 @@ func (c *Client) HasStaleTexts(now projectconfig.Layer) bool {
 // StartedExcluding returns what the process was started without, see Command.Without.
 func (c *Client) StartedExcluding() *projectconfig.Layer { return c.started }
 
-// Without returns the part of a project that the process was told to exclude, nil for nothing. A guarded process excludes nothing known.
+// Without returns the part of a project that the process excludes, nil for nothing. A guarded process excludes nothing known.
 func (c *Client) Without() *projectconfig.Layer { return c.without.Load() }

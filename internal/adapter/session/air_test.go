@@ -74,7 +74,7 @@ func TestFailuresForAir(t *testing.T) {
 	})
 }
 
-// The replay of a load ends with a mark, behind which nothing comes but the response; other ways to open a session have none.
+// The replay of a load ends with a mark, after which only the response follows; other ways to open a session have none.
 func TestReplayEndForAir(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())

@@ -197,7 +197,7 @@ func TestBackgroundCommandIsStopped(t *testing.T) {
 	}
 }
 
-// A disk that hangs with the output holds up nobody, and where nothing can be seen that is said.
+// A disk that hangs while the output is read delays nothing; if no output can be read, a message says so.
 func TestBackgroundOnADiskThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := beginLeaving(t, inTerminals)

@@ -8,8 +8,8 @@ import (
 
 // A session works in the directory that the editor asked for last. load_session and fork_session have no such parameter (droid 0.99 to
 // 0.225): droid uses the directory in the session's file or, if that is gone, the one in which the process was started. So the file is
-// changed, as droid does when a user changes the directory, and the process is started there, since it also reads the project of its own
-// directory.
+// changed, as droid does when a user changes the directory, and the process is started there, since it also reads the project in its
+// working directory.
 
 // openStored returns how a process loads droid's session with up to so many messages, or creates it if no droid has yet. held is the result
 // of markLoading.
@@ -61,5 +61,5 @@ func (s *Session) checkWords() {
 	}
 }
 
-// Instructions are what is added to droid's system prompt, with the additional directories. Who calls it needs no lock.
+// Instructions returns the additions to droid's system prompt, with the additional directories. It needs no lock.
 func (s *Session) Instructions() instructions.Instructions { return *s.systemPrompt.Load() }

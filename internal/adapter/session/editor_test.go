@@ -170,8 +170,7 @@ func openAt(t *testing.T, dir string, start starter, log *zap.Logger, configure 
 	return e
 }
 
-// asZed is the clientInfo of a client that is known to show what options are
-// called.
+// asZed is the clientInfo of a client that is known to show options' names.
 const asZed = `"clientInfo":{"name":"zed","version":"1"}`
 
 // connect opens and initializes.
@@ -461,7 +460,7 @@ func shortUpdate(params json.RawMessage) string {
 	return u.SessionUpdate + " " + u.Title
 }
 
-// settle waits until nothing goes on by itself, in a bubble.
+// settle waits until nothing happens by itself, in a bubble.
 func (e *editor) settle() {
 	if e.real == nil {
 		synctest.Wait()

@@ -53,8 +53,8 @@ func TestPrivateTextEndsWithTheCall(t *testing.T) {
 	}
 }
 
-// An edit arrives in the editor as the agent's, with the user's unsaved changes as the
-// text before it; whether he is asked for it is no matter. While he is asked, others may edit the file.
+// An edit reaches the editor as the agent's, with the user's unsaved changes in the old text, whether the user is asked about it or not.
+// While they are asked, others may edit the file.
 func TestEditOfAnOpenFile(t *testing.T) {
 	for _, typed := range []string{"", "unsaved "} {
 		for _, asked := range []bool{true, false} {
@@ -126,7 +126,7 @@ func TestLateConflictIsTold(t *testing.T) {
 	})
 }
 
-// A refused edit touches no text. What the user had not saved is saved: he was asked about an edit of that text.
+// A rejected edit changes no text. The user's unsaved changes are saved anyway, since they were asked about an edit of that text.
 func TestRefusedEditOfUnsavedText(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		r := room(t, v)
@@ -189,8 +189,7 @@ func TestCancelOfAnEdit(t *testing.T) {
 	}
 }
 
-// What the editor was asked is state of the session until it answers, or is not waited for any
-// more: files as well as permissions.
+// A request to the editor is part of the session's state until it is answered or abandoned: for files as well as for permissions.
 func TestStatusTellsWhatTheEditorWasAsked(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		var slow atomic.Int64

@@ -35,8 +35,7 @@ func (r *filesRoom) hookOf(event string, t fakedroid.Tool) hooks.Request {
 	return hooks.Request{Event: event, SessionID: r.session, Tool: t.Name, Input: input}
 }
 
-// nothing sees that a hook's request is answered with nothing, in time, and that the file
-// and what the editor has of it stay as they are.
+// nothing checks that a hook's request gets an empty answer in time, and that the file and the editor's copy stay unchanged.
 func (r *filesRoom) nothing(q hooks.Request, path string) {
 	r.t.Helper()
 	disk, buffer, asked, began := r.disk(path), r.buffer(path), len(r.requests()), time.Now()
@@ -178,7 +177,7 @@ func TestFilesStayOnTheDisk(t *testing.T) {
 	}
 }
 
-// The fs methods of a client of which nothing is known are used where the user says so.
+// The fs methods of an unknown client are used if the user configures that.
 func TestEditorFilesOfAnUnknownClient(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		r := filesAgent(t, v)
@@ -281,7 +280,8 @@ func TestDroidWithoutOurHooks(t *testing.T) {
 	}
 }
 
-// The process that goes on in another session of the thread has hooks as well, and the editor is asked for the session that it knows.
+// The process that continues in another session of the thread has hooks as well, and requests to the editor use the session id that it
+// knows.
 func TestHooksOfLaterProcesses(t *testing.T) {
 	for name, change := range map[string]func(r *filesRoom){
 		"compacted": func(r *filesRoom) {

@@ -432,7 +432,7 @@ func (noEditor) WriteTextFile(_, _ string) <-chan error {
 	return answered
 }
 
-// free sees that nobody holds a file for an edit.
+// free checks that no edit holds a file.
 func (r *filesRoom) free(path string) {
 	r.t.Helper()
 	began := time.Now()

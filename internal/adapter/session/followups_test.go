@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// slow is a script with a turn of text, or one with a slow tool, by the first prompt; texts collects what the model saw.
+// slow is a script with a turn of text, or with a slow tool, depending on the first prompt; texts collects the model's input.
 type slow struct {
 	mu    sync.Mutex
 	texts []string

@@ -136,8 +136,7 @@ func TestCallsThatHang(t *testing.T) {
 	}
 }
 
-// A prompt behind a load whose look at the disk hangs waits for that load alone, and can be
-// cancelled in either way.
+// A prompt after a load that hangs on the disk waits for that load only, and can be cancelled in either way.
 func TestPromptBehindALoadThatHangs(t *testing.T) {
 	for name, cancel := range map[string]func(d *disk, id string){
 		"session/cancel":   func(d *disk, _ string) { d.cancel() },
@@ -214,7 +213,7 @@ func TestEditorThatLeavesAtInitialize(t *testing.T) {
 	})
 }
 
-// The agent ends though its journal does not answer any more.
+// The agent ends even if its journal does not respond.
 func TestEndOnADiskThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := open(t, playing(says("hi")))

@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// hostileIDs are no names of one file in droid's store.
+// hostileIDs do not name a single file in droid's store.
 var hostileIDs = []string{
 	"..", ".", "../outside", "../../../../../etc/passwd", "a/b", "/etc/passwd", `a\b`, `..\outside`, "a\x00b", "a\nb", "a\x1b[2J", " ", "-rf", "~",
 	"../x.settings", "C:", `C:\x`, "C:x", "x:stream", "x::$DATA", `\\host\share`, "CON", "nul.x", "x.", "%2e%2e%2fx", strings.Repeat("a", 5000),

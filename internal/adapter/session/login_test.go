@@ -119,8 +119,7 @@ func TestAuthMethods(t *testing.T) {
 	}
 }
 
-// What droid answers is the answer: a refusal keeps its code and words, and tells what
-// to do.
+// The answer to a login is droid's answer: a refusal keeps its code and text, and adds a remedy.
 func TestLoginEnds(t *testing.T) {
 	for script, tc := range map[string]struct {
 		code int
@@ -208,8 +207,7 @@ func TestOneLoginAtATime(t *testing.T) {
 	})
 }
 
-// What droid asks the editor answers; what nobody knows is passed on as it is, and said
-// in words.
+// The editor answers droid's questions; unknown messages are passed on unchanged, and shown as text.
 func TestLoginRelaysWhatDroidSays(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := loginEditor(t, canOpen, fakelogin.Scripts()["asks"], playing(says("hi")))

@@ -111,8 +111,8 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 	return settled(&s.options, id, value, err)
 }
 
-// settled says whether droid did what it was asked: err is its answer to the request,
-// and the settings are what it reported since.
+// settled returns an error unless droid made the requested change: err is its answer to the request, and o has the settings that it
+// reported since.
 func settled(o *options.State, id, value string, err error) *jsonrpc.Error {
 	name := options.Find(id).Called
 	kind := strings.ReplaceAll(name, " ", "_")

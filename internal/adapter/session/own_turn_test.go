@@ -103,7 +103,7 @@ func TestTurnThatDroidBegins(t *testing.T) {
 	}
 }
 
-// TestOwnTurnComesBehindTheResponse: what droid begins by itself right behind a turn comes behind the response to that.
+// TestOwnTurnComesBehindTheResponse checks that a turn that droid begins right after another one is shown after the response to that one.
 func TestOwnTurnComesBehindTheResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(func(d *fakedroid.Droid) error {
@@ -253,8 +253,8 @@ func TestQuestionWaitsForAPrompt(t *testing.T) {
 	}
 }
 
-// TestMuchIsSaidBetweenPrompts: what a client hears only with its next prompt is bounded, and where something is left out that is
-// said, once.
+// TestMuchIsSaidBetweenPrompts checks that the text which a client gets only with its next prompt is bounded, and that a notice, once, says
+// if some was dropped.
 func TestMuchIsSaidBetweenPrompts(t *testing.T) {
 	const line = "The beginning of what droid said since your last prompt is left out here"
 	for words, cut := range map[int]bool{100: false, 20_000: true} {
@@ -325,7 +325,7 @@ func TestCancelOfAnOwnTurnAsksNoMore(t *testing.T) {
 	})
 }
 
-// TestLoginLeavesAnOwnTurn: what droid does by itself is not ended because somebody has logged in.
+// TestLoginLeavesAnOwnTurn checks that a login does not end a turn that droid began.
 func TestLoginLeavesAnOwnTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(reporting(messageOf(fakedroid.Prompt{Text: "The subagent has ended.", Hidden: true})), fakedroid.WithPace(500*time.Millisecond)))

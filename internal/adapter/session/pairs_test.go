@@ -100,8 +100,7 @@ func (l *toldLines) place(n int, with string) int {
 	return -1
 }
 
-// TestPairs: of two things that are asked one right behind the other, droid gets the first
-// one first, whichever they are, whether droid is there or must be started.
+// TestPairs checks that of any two consecutive requests droid gets the first one first, whether droid is running or must be started.
 func TestPairs(t *testing.T) {
 	for _, first := range everything() {
 		for _, second := range everything() {
@@ -143,7 +142,7 @@ func beginPair(t *testing.T, v fakedroid.Version) *pairTest {
 	return &pairTest{e, told}
 }
 
-// try asks both, one right behind the other, of a session that has a droid or, if parked, none.
+// try sends both, one right after the other, to a session that has a droid or, if parked, none.
 func (p *pairTest) try(first, second asked, parked bool) {
 	require.Nil(p.t, p.set("model", "fake-thinker").Error)
 	require.Nil(p.t, p.set("follow_up", "queue").Error)
@@ -174,7 +173,7 @@ func (p *pairTest) try(first, second asked, parked bool) {
 // inOrder checks that droid received the first before the second.
 func (p *pairTest) inOrder(first, second asked, parked bool) {
 	at, then := 1, 1
-	starts := parked && first.name != "load" && first.name != "resume" // and so droid loads the session, in addition to
+	starts := parked && first.name != "load" && first.name != "resume" // so droid loads the session as well
 	if starts && first.line == "load_session" {
 		at = 2
 	}

@@ -68,7 +68,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	}
 }
 
-// awaitHearing waits until the client shows a question. The outcome is that of the question, if it has one by then.
+// awaitHearing waits until the client shows a question. It returns the question's outcome, if it has one by then.
 func (s *Session) awaitHearing(ctx context.Context, q *updates.Question) (was updates.Outcome) {
 	if s.deps.Client.UpdatesInPromptsOnly() {
 		was = q.Await(ctx, s.out, s.prompts.Busy)

@@ -17,8 +17,7 @@ type ending int
 const (
 	// replaced leaves the session without a droid. The process is asked to end, and is gone before another one loads the session.
 	replaced ending = iota
-	// killed is that droid does nothing more. The session hears what it said last, and what needs a droid waits
-	// until it is gone.
+	// killed stops droid at once. The session still processes its last output, and whatever needs a droid waits until the process is gone.
 	killed
 	// atEnd ends the session, too: droid is asked to end, and its events are read until it is gone.
 	atEnd

@@ -26,7 +26,7 @@ func TestReadTextIsBounded(t *testing.T) {
 	require.Equal(t, render.File{}, readText(path), "no text")
 }
 
-// What the kernel shows is not printed, whether it is there or not.
+// Files of the kernel are not printed, whether they exist or not.
 func TestKernelFilesAreNotRead(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no /proc")

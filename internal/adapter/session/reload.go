@@ -184,8 +184,8 @@ func (r *reload) perform(ctx context.Context) *jsonrpc.Error {
 	return s.waitFor(r.ctx, "a load", needAnswers)
 }
 
-// load makes droid load the session, in the process that it has or in a new one: the text of a cancelled turn is only in the memory of its
-// process (0.99.0 to 0.225.2). summary is what replaced the earlier conversation, "" for none or if it is not shown.
+// load makes droid load the session, in its present process or in a new one: the text of a cancelled turn is only in the memory of its
+// process (0.99.0 to 0.225.2). summary is the summary that replaced the earlier conversation, "" for none or if it is not shown.
 func (r *reload) load(ctx context.Context) (info *stream.SessionInfo, summary string, err *jsonrpc.Error) {
 	s := r.s
 	s.out.AddNotices(r.Notices...) // of MCP servers that droid cannot have

@@ -137,8 +137,8 @@ func rewindRoom(t *testing.T, inEditor, creates bool, client string) (*filesRoom
 	return r, s
 }
 
-// acts does what somebody does: D is an edit of droid's, R one that the user refuses, S a text that the user saves, T one that they type,
-// X that they delete the file. It returns the lines of the user's.
+// acts carries out the given acts: D is an edit by droid, R one that the user rejects, S a text that the user saves, T a text that they
+// type, and X deletes the file. It returns the user's lines.
 func (s *snapshots) acts(t *testing.T, acts string, inEditor bool) (mine []string) {
 	t.Helper()
 	for i, act := range acts {
@@ -191,9 +191,9 @@ const (
 	leftChange = "Left as they are, since they changed while you were asked: `a.txt`."
 )
 
-// TestRewindLosesNothingUnnamed: who has changed a file, when, saved or not, before the question and while it is open, with either answer:
-// what the user has written is there afterwards, or the question named it. A file that nobody but droid has changed is restored, on the disk
-// and in the editor, and is named without a word of warning.
+// TestRewindLosesNothingUnnamed tries changes of a file by droid and the user, saved or not, before the question and while it is open, with
+// either answer: the user's text is there afterwards, or the question named it. A file that only droid has changed is restored, on the disk
+// and in the editor, and is named without a warning.
 func TestRewindLosesNothingUnnamed(t *testing.T) {
 	ways := map[string]struct {
 		client            string
@@ -329,7 +329,8 @@ func TestRewindWithoutTheTexts(t *testing.T) {
 	}
 }
 
-// TestRewindWithoutAQuestion: a client whose user cannot be asked gets back what nobody else has changed. Other files stay, and are named.
+// TestRewindWithoutAQuestion checks that if the user cannot be asked, only files that nobody else has changed are restored. Other files
+// stay, and are named.
 func TestRewindWithoutAQuestion(t *testing.T) {
 	for _, acts := range []string{"D", "DS"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -353,7 +354,7 @@ func TestRewindWithoutAQuestion(t *testing.T) {
 	}
 }
 
-// Of the files those are restored that nobody but droid has changed. The others stay, and are named.
+// Files that only droid has changed are restored. The others stay, and are named.
 func TestRewindMethodRestoresFiles(t *testing.T) {
 	for acts, status := range map[string]string{"D": "edited", "DS": "changed"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -384,7 +385,7 @@ func TestRewindMethodRestoresFiles(t *testing.T) {
 	}
 }
 
-// What a rewind would change is known before.
+// The points of a rewind name the files that it would change.
 func TestRewindPointsNameFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rewindRoom(t, false, false, "zed")

@@ -47,7 +47,7 @@ func (e instructed) ask(method, id, more string) string {
 	return cmp.Or(e.sessionOf(e.call("session/"+method, `{`+name+`"cwd":"/workspace","mcpServers":[]`+more+`}`)), id)
 }
 
-// stores writes what droid keeps of a session, with what it adds to its system prompt.
+// stores writes droid's files of a session, with the addition to its system prompt.
 func (e instructed) stores(id, text string) {
 	e.t.Helper()
 	dir := filepath.Join(e.root, "-workspace")

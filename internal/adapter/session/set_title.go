@@ -118,8 +118,8 @@ func (s *Session) renameThread(ctx context.Context, title string) error {
 	}
 }
 
-// renameAlone has droid rename the session that it is in, when the rename or rewind before is done. id is that session.
-// The error is droid's, or a noDroid.
+// renameAlone renames droid's current session, after the previous rename or rewind has ended. id is that session. The error is droid's, or
+// a noDroid.
 func (s *Session) renameAlone(ctx context.Context, title string) (id string, err error) {
 	release, failure := s.take(ctx, &s.titles, "a title", needTitle)
 	if failure != nil {

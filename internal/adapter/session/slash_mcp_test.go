@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// switches is a droid that tells what it was asked to switch.
+// switches is a droid that reports which switches were requested.
 type switches struct {
 	mu     sync.Mutex
 	asked  []string
@@ -98,7 +98,7 @@ func TestMCPServerIsChanged(t *testing.T) {
 	}
 }
 
-// TestMCPLogoutWithoutALogin: only a server over HTTP has a login. For any other droid refuses the logout in terms of its own protocol.
+// TestMCPLogoutWithoutALogin: only a server over HTTP has a login. For any other, droid refuses the logout in terms of its protocol.
 func TestMCPLogoutWithoutALogin(t *testing.T) {
 	for kind, says := range map[string]string{
 		"stdio":     "droid did not log out of the MCP server mine: it is a program that runs on your machine, so it has no login.",
@@ -122,7 +122,7 @@ func TestMCPLogoutWithoutALogin(t *testing.T) {
 	}
 }
 
-// TestMCPServerOfAnUnclearProject: where nobody can tell what servers the project has, none is switched.
+// TestMCPServerOfAnUnclearProject checks that no server is switched if the project's servers cannot be determined.
 func TestMCPServerOfAnUnclearProject(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"plugin":  {".factory/settings.json": `{"enabledPlugins":{"x":true}}`},

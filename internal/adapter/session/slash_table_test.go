@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// What a command does not understand it refuses, and says what it takes.
+// A command rejects arguments that it does not understand, and says which it accepts.
 func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
 	const takesNothing = "It takes nothing."
 	refused := map[string]map[string]string{ // by the arguments, what the answer says

@@ -125,8 +125,7 @@ func unansweredBy(methods ...string) (options []fakedroid.Option) {
 	return options
 }
 
-// What droid does not answer holds up no prompt once it is cancelled, also where
-// calls wait for each other (0.99).
+// A request that droid does not answer delays no prompt once it is cancelled, even where calls wait for each other (0.99).
 func TestPromptAfterACancelledCommand(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		options := unansweredBy("list_mcp_servers", "compact_session", "fork_session", "authenticate_mcp_server")

@@ -139,8 +139,8 @@ func TestASlowEditorSlowsDroid(t *testing.T) {
 	})
 }
 
-// TestALongHistoryWaitsForTheEditor: a history is shown as the editor takes it,
-// whole, before the response and before the prompt that was sent right behind.
+// TestALongHistoryWaitsForTheEditor checks that a history is shown at the editor's pace, as a whole, before the response and before the
+// prompt that was sent right after.
 func TestALongHistoryWaitsForTheEditor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const messages = 12
@@ -188,7 +188,7 @@ func TestALongHistoryWaitsForTheEditor(t *testing.T) {
 	})
 }
 
-// TestCancelledLoadShowsNoMore: nothing of a history comes behind the response to its load.
+// TestCancelledLoadShowsNoMore checks that nothing of a history comes after the response to its load.
 func TestCancelledLoadShowsNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := shared(fakedroid.WithVersion(fakedroid.V0225), says(strings.Repeat("x", muchText)))
@@ -212,8 +212,7 @@ func TestCancelledLoadShowsNoMore(t *testing.T) {
 	})
 }
 
-// TestTheAgentEndsWhileAHistoryWaits: the load has its answer before the agent
-// ends, though nobody reads it.
+// TestTheAgentEndsWhileAHistoryWaits checks that the load is answered before the agent ends, even if the editor does not read the answer.
 func TestTheAgentEndsWhileAHistoryWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := shared(fakedroid.WithVersion(fakedroid.V0225), says(strings.Repeat("x", muchText)))

@@ -24,7 +24,7 @@ var (
 	outcomeStarted        = steered{Outcome: "startedNewTurn"}
 )
 
-// steer takes a message for the running turn, or for a turn of its own.
+// steer takes a message for the running turn, or for a separate turn.
 func (p *userPrompt) steer(c *wire.Call, ticket *Ticket, asksBack bool) (outcome any, err *jsonrpc.Error) {
 	s := p.s
 	if err = s.Enter(ticket.Release); err != nil {

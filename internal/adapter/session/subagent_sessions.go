@@ -16,8 +16,8 @@ import (
 	"droid-acp/internal/render"
 )
 
-// Subagents as sessions of their own, for a client that declares them: announced before anything of theirs, then what their files say and
-// what they ask under their own ids. They cannot be cancelled: an interrupt does not reach one in the background.
+// Subagents are separate sessions for a client that declares them: each is announced before all its updates, then the content of its files
+// and its requests come under its session id. They cannot be cancelled: an interrupt does not reach one in the background.
 
 // subagentSession is a subagent as the client is shown it.
 type subagentSession struct {

@@ -142,7 +142,7 @@ func TestSubagentAsASession(t *testing.T) {
 	}
 }
 
-// A subagent in the background goes on behind the response, and rests when it has reported.
+// A subagent in the background continues after the response, and is idle once it has reported.
 func TestSubagentSessionInBackground(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		root := t.TempDir()
@@ -219,7 +219,8 @@ func TestSubagentSessionsForAir(t *testing.T) {
 	}
 }
 
-// A load replays the subagents behind their calls, before the response: what they did, and how they ended, if that is known. One that works goes on.
+// A load replays the subagents after their calls and before the response: what they did, and how they ended, if known. A working one
+// continues.
 func TestLoadOfSubagentSessions(t *testing.T) {
 	for name, last := range map[string]string{"works": "running", "reported": "idle end_turn", "gone": "idle"} {
 		t.Run(name, inBubble(func(t *testing.T) {
@@ -308,7 +309,7 @@ func TestLoadWhileASubagentSessionAsks(t *testing.T) {
 	})
 }
 
-// Who does not declare subagents hears nothing of them.
+// A client that does not declare subagents gets no updates about them.
 func TestNoSubagentSessions(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		root := t.TempDir()

@@ -82,7 +82,7 @@ func (e *editor) task() (found shownCall) {
 	return found
 }
 
-// launches is a droid whose first turn launches a subagent that works in the background; behind that turn comes the rest.
+// launches is a droid whose first turn launches a subagent that works in the background; rest comes after that turn.
 func launches(root string, rest func(d *fakedroid.Droid, s *fakedroid.Subagent) error) fakedroid.Script {
 	return func(d *fakedroid.Droid) error {
 		p, err := d.AwaitPrompt()
@@ -97,7 +97,7 @@ func launches(root string, rest func(d *fakedroid.Droid, s *fakedroid.Subagent) 
 	}
 }
 
-// reportsDone has droid take up what a subagent of the background has found.
+// reportsDone makes droid process the result of a subagent in the background.
 func reportsDone(d *fakedroid.Droid, s *fakedroid.Subagent) error {
 	return d.Report(s, "completed", "found it", func() error { return d.Say("", "All done.") })
 }
@@ -111,7 +111,7 @@ func beginOn(t *testing.T, root string, start starter) *editor {
 	return e
 }
 
-// noCallOpen checks that each call has its end.
+// noCallOpen checks that each call has ended.
 func (e *editor) noCallOpen() {
 	e.t.Helper()
 	for id, c := range e.shownCalls() {
@@ -129,7 +129,7 @@ func inTurn(steps ...func() error) error {
 	return nil
 }
 
-// worksOn has a subagent ask for touch, and do what the user says.
+// worksOn makes a subagent ask for touch, and act on the user's answer.
 func worksOn(d *fakedroid.Droid, s *fakedroid.Subagent, result string) error {
 	tool := touch
 	tool.Result = result
@@ -143,7 +143,7 @@ func worksOn(d *fakedroid.Droid, s *fakedroid.Subagent, result string) error {
 	return answeredFor(d, s, id, tool)
 }
 
-// answeredFor writes what becomes of a call once the user has answered.
+// answeredFor writes the result of a call after the user's answer.
 func answeredFor(d *fakedroid.Droid, s *fakedroid.Subagent, id string, tool fakedroid.Tool) error {
 	option, err := d.Answered(id, tool)
 	if option == "cancel" {
@@ -229,7 +229,7 @@ func TestDroidDiesWithSubagents(t *testing.T) {
 	})
 }
 
-// How a call of a subagent's ended stands in the subagent's file alone.
+// The result of a subagent's call is only in the subagent's file.
 func TestSubagentsFile(t *testing.T) {
 	const unknown = "How this ended is not known.\n"
 	const done = "```console\ndone\n```\n"
@@ -379,15 +379,15 @@ func TestLoadWithSubagents(t *testing.T) {
 	}
 }
 
-// forgetLines is for who looks at what comes from now on.
+// forgetLines drops earlier messages, so that only later ones are checked.
 func (e *editor) forgetLines() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.lines = nil
 }
 
-// TestAgentDiesWithSubagents: when an agent is killed, its droid is, too. A load in another agent shows no call as open and nobody
-// as at work; what became of them is not known.
+// TestAgentDiesWithSubagents checks a killed agent, whose droid is killed, too. A load in another agent shows no call as open and no
+// subagent as working; their outcomes are unknown.
 func TestAgentDiesWithSubagents(t *testing.T) {
 	asks := func(d *fakedroid.Droid, s *fakedroid.Subagent) error {
 		return inTurn(func() error { return s.Write(s.Calls("Let me do that. ", touch)) }, func() error { _, err := d.Asks(s, touch); return err })
@@ -456,7 +456,7 @@ func TestLoadWhileASubagentsCallRuns(t *testing.T) {
 	})
 }
 
-// A command that a subagent leaves in the background is followed as droid's own is, also where nobody was asked for it.
+// A command that a subagent leaves in the background is followed like droid's, even if it needed no permission.
 func TestSubagentLeavesACommandInTheBackground(t *testing.T) {
 	for _, c := range []struct {
 		name  string

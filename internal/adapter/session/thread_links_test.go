@@ -40,7 +40,7 @@ func (e *editor) threadIDs(id string) []string {
 	return ids
 }
 
-// unreadable is a file that nobody can read: a symbolic link to itself.
+// unreadable makes a file that cannot be read: a symbolic link to itself.
 func unreadable(t *testing.T, path string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -50,7 +50,7 @@ func unreadable(t *testing.T, path string) {
 	require.NoError(t, os.Symlink(filepath.Base(path), path))
 }
 
-// file writes what droid would have of a session.
+// file writes droid's file of a session.
 func file(t *testing.T, root, id, title string) {
 	t.Helper()
 	dir := filepath.Join(root, "-workspace")
@@ -184,7 +184,7 @@ func TestForkOfAnEarlierConversation(t *testing.T) {
 	})
 }
 
-// What droid made and the thread does not go on in changes nothing after a restart.
+// A session that droid made but in which the thread does not continue has no effect after a restart.
 func TestThreadThatStays(t *testing.T) {
 	for name, spoil := range map[string]func(f *fleet, e *editor){
 		"not loaded": func(f *fleet, e *editor) {
@@ -248,8 +248,8 @@ func TestUnwritableLinks(t *testing.T) {
 	})
 }
 
-// Where it cannot be read in which session a thread goes on, nothing is opened or deleted in place of that session, and
-// the error names the file.
+// If the link to a thread's next session cannot be read, nothing is opened or deleted in place of that session, and the error names the
+// file.
 func TestUnreadableLinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
@@ -301,7 +301,7 @@ func TestLoadWhilePermissionWaitsElsewhere(t *testing.T) {
 	}
 }
 
-// A load that is cancelled while it is looked whether another window has the session open leaves the session to the prompt behind it.
+// A load that is cancelled during the check whether another window has the session open leaves the session to the next prompt.
 func TestLoadIsCancelledWhileOthersAreSought(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := filepath.Join(t.TempDir(), "sessions")
@@ -415,7 +415,7 @@ func TestMarkIsMadeAgain(t *testing.T) {
 	})
 }
 
-// An agent that still leaves when its editor is there again is no other window.
+// An agent that is still exiting when its editor reopens does not count as another window.
 func TestOpenedAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := filepath.Join(t.TempDir(), "sessions")
@@ -510,8 +510,7 @@ func TestFollowedSessionIsNoted(t *testing.T) {
 	})
 }
 
-// 0.99 knows no files after it has loaded a session: the conversation is
-// rewound all the same, unless files are to be restored.
+// 0.99 knows no files after it has loaded a session: the conversation is still rewound, unless files are to be restored.
 func TestRewindWithoutFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V099), repeats())
@@ -634,7 +633,7 @@ func TestCancelledRewindThatWaits(t *testing.T) {
 	})
 }
 
-// What a rewind makes while its session is being deleted is deleted with it.
+// A session that a rewind creates while its original is being deleted is deleted, too.
 func TestDeleteBesideARewind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")

@@ -57,7 +57,7 @@ func newFleet(t *testing.T, v fakedroid.Option, script fakedroid.Script) *fleet 
 	return f
 }
 
-// later has an answer come so much later.
+// later delays an answer.
 func (f *fleet) later(method string, after time.Duration) {
 	answer := f.answers[method]
 	f.options = append(f.options, fakedroid.WithAnswer(method, func(map[string]any) (any, string) {
@@ -251,8 +251,7 @@ func TestOneProcessAtATime(t *testing.T) {
 	}
 }
 
-// Deleting behind a close waits for the process, and loading behind a delete for
-// the files.
+// A delete after a close waits for the process, and a load after a delete for the files.
 func TestDeleteBehindClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())

@@ -38,7 +38,7 @@ func (s *Session) translate(ev quirks.Event, files render.Files) {
 	s.applyEvent(ev, files)
 }
 
-// updateFromDroid sends what droid said. A client that would drop it or lose it while no prompt of its own runs gets the text with its next
+// updateFromDroid sends droid's output. A client that drops or loses updates while none of its prompts runs gets the text with its next
 // prompt.
 func (s *Session) updateFromDroid(things ...protocol.Update) {
 	outside := s.deps.Client.UpdatesInPromptsOnly() && !s.prompts.Busy()

@@ -321,7 +321,7 @@ func TestCancelWhilePlanIsTold(t *testing.T) {
 	})
 }
 
-// What droid says that no table has harms nothing, and the status names it, with how often.
+// Unknown messages of droid have no effect, and the status counts them by name.
 func TestNonsenseIsSurvived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(fakedroid.Nonsense()))

@@ -56,7 +56,7 @@ func (win *window) hasFiles(buffers bool) {
 	}
 }
 
-// hooks has droid run this agent's hooks.
+// hooks makes droid run this agent's hooks.
 func (p *worldDroid) hooks() fakedroid.Hooks {
 	return fakedroid.Hooks{
 		Settings: func() []byte { p.w.mu.Lock(); defer p.w.mu.Unlock(); return []byte(p.settings) },
@@ -104,7 +104,7 @@ func (p *worldDroid) worked(result string) {
 
 var editedText = regexp.MustCompile(`^(typed\n)?start\n(?:e\d+\n)*end\n$`)
 
-// lookAtFiles looks at the files when nothing goes on any more.
+// lookAtFiles checks the files once nothing happens any more.
 func (w *world) lookAtFiles() {
 	for _, win := range w.wins {
 		for _, f := range win.edited {
@@ -153,7 +153,7 @@ func (w *world) isWhole(f *worldFile, where, text string) {
 	}
 }
 
-// nothingLeft looks for what the agents have left on the disk.
+// nothingLeft checks that the agents have left nothing on the disk.
 func (w *world) nothingLeft() {
 	for _, win := range w.wins {
 		if win.files != nil {

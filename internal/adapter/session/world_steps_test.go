@@ -201,7 +201,7 @@ func (w *world) strike(s step, win *window, session string, a *request) {
 	}
 }
 
-// takeBack notes that the user cancels a request: the mode that it was to set is no longer wanted.
+// takeBack records that the user cancels a request: the mode that it would set is no longer wanted.
 func (a *request) takeBack() {
 	if a.mode == nil || a.answered {
 		return

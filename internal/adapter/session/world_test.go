@@ -71,7 +71,7 @@ type world struct {
 	goroutines int // that run before a window asks for anything
 }
 
-// step is one thing that somebody does, and a fault that strikes when so many more lines were said to droids.
+// step is one action, and a fault that occurs after so many more lines to droids.
 type step struct {
 	op       string
 	win, ses int
@@ -112,7 +112,7 @@ type questionOf struct {
 type threadOf struct {
 	open     bool     // in this window's agent
 	closed   int      // when it was last asked to close
-	at       string   // the session of droid's in which the thread goes on, "" if unknown
+	at       string   // the droid session in which the thread continues, "" if unknown
 	replayed []string // prompts that the last load has shown
 	shown    string   // what was said by the model or this agent
 	parsed   int      // of it
@@ -162,7 +162,7 @@ type titleOf struct {
 	unsure   bool
 }
 
-// trap strikes when so many lines were said to droids.
+// trap is a fault that occurs after so many lines to droids.
 type trap struct {
 	lines  int
 	strike func()
@@ -202,7 +202,7 @@ func (w *world) breaks(format string, args ...any) {
 	w.broken = append(w.broken, fmt.Sprintf(format, args...))
 }
 
-// note notes for the reader of a failure what was said.
+// note logs a message for the reader of a failure.
 func (w *world) note(who, way string, line []byte) {
 	othersFirst()
 	if !w.logs {
@@ -227,7 +227,7 @@ func (w *world) note(who, way string, line []byte) {
 	w.log = append(w.log, fmt.Sprintf("%9.3f %s %s %.250s", time.Since(w.began).Seconds(), who, way, text))
 }
 
-// othersFirst has others run first that can, so that what comes at the same moment comes in any order.
+// othersFirst lets other runnable goroutines run first, so that simultaneous events come in any order.
 func othersFirst() {
 	for range rand.Intn(20) {
 		runtime.Gosched()
@@ -388,7 +388,7 @@ func (p *worldDroid) answers() []fakedroid.Option {
 	}
 }
 
-// file writes what droid has of a session on the disk.
+// file writes droid's file of a session to the disk.
 func (w *world) file(id, title string) {
 	lines := fmt.Sprintf(`{"type":"session_start","id":%q,"title":%q,"sessionTitle":%q,"isSessionTitleManuallySet":%t,"cwd":%q}`, id, title, title, title != "", w.dir) + "\n" +
 		`{"type":"message","id":"m","message":{"role":"user","content":[{"type":"text","text":"hi"}]}}` + "\n"
@@ -448,7 +448,7 @@ func (w *world) counts() {
 	}
 }
 
-// said hears what a droid says.
+// said processes a message of a droid.
 func (p *worldDroid) said(line []byte) {
 	p.w.mu.Lock()
 	p.w.note(p.name, "says", line)
@@ -533,7 +533,7 @@ func (p *worldDroid) asking(text string) *request {
 	return w.asks[n]
 }
 
-// speak says so many words, each once in the world.
+// speak writes n words, each of which is unique in the world.
 func (p *worldDroid) speak(n int, of *request) error {
 	w := p.w
 	w.mu.Lock()

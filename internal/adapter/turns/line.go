@@ -23,7 +23,7 @@ const (
 	joining // a prompt or a message that goes to droid while it works on another one
 )
 
-// progress is how far something is that was asked before.
+// progress is the progress of an earlier request.
 type progress int
 
 const (

@@ -1,15 +1,14 @@
 // Package turns decides which prompt of a session runs, which wait, and how each
-// ends. It is a machine: inputs go in, with the time where it matters, actions come
-// out, and whoever has the machine carries them out in order. It has no goroutine,
-// no clock and no I/O, and knows neither droid's process nor ACP.
+// ends. Machine is a state machine: its inputs carry the time where it matters, and
+// it returns actions, which its owner carries out in order. It has no goroutine, no
+// clock and no I/O, and knows neither droid's process nor ACP.
 //
-// A prompt waits in the queue, runs, and ends once. Prompts run one after the other:
-// the next one starts behind the End of the one before, so that no
-// update of it comes before that response, and when every interrupt is answered,
-// since one that is still on its way would stop the wrong prompt. While one runs,
-// steering hands waiting prompts to droid at once. droid takes such a prompt into
-// the turn that runs, or keeps it and runs it next (0.99 to 0.225); on a busy machine
-// 0.99 may run it at once, beside the first.
+// A prompt waits in the queue, runs, and ends once. Prompts run one after the other.
+// The next one starts after the End of the previous one, so that none of its updates
+// comes before that response, and after every interrupt is answered, since a late
+// interrupt would stop the wrong prompt. While one runs, steering sends waiting
+// prompts to droid at once. droid takes such a prompt into the running turn, or keeps
+// it and runs it next (0.99 to 0.225); on a busy machine 0.99 may run both at once.
 package turns
 
 import "time"

@@ -47,7 +47,7 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
 }
 
-// Generation returns the newest release with features of its own that this version includes, such as "0.215", "" for an older version.
+// Generation returns the newest release with new features that this version includes, such as "0.215", "" for an older version.
 func (v Version) Generation() string {
 	name := ""
 	for _, r := range []release{release099, release215, release225} {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Direction is that of a message.
+// Direction is the direction of a message.
 type Direction int
 
 // Directions, as seen from this program.

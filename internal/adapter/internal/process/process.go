@@ -23,9 +23,9 @@ import (
 //
 //	none      no droid runs                        Client is nil
 //	starting  one is being started                 Starting
-//	runs      it can be asked                      Client
-//	ending    it ends; that is awaited             Client, Ending
-//	died      it has ended, also by a kill         Client is nil, LastCrash says why
+//	runs      it accepts requests                  Client
+//	ending    its end is awaited                   Client, Ending
+//	died      it has ended or was killed           Client is nil, LastCrash has the reason
 //
 // In addition, a droid that was replaced (see Replace) may still be exiting: Exiting.
 type Process struct {
@@ -48,7 +48,7 @@ type Process struct {
 
 	retiring  *droid.Client      // the previous droid, which was asked to end and still runs
 	graceful  context.Context    // a droid that retires may take its time until this ends
-	forceStop context.CancelFunc // ends polite
+	forceStop context.CancelFunc // ends graceful
 
 	parkAt time.Time // zero when it is not to be parked
 

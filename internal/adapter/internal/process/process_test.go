@@ -59,8 +59,7 @@ func TestProcessIsAwaited(t *testing.T) {
 	})
 }
 
-// A process that was let go is no longer the session's. It is remembered until it
-// is gone, so that the next one starts behind it.
+// A process that was replaced no longer belongs to the session. It is remembered until it has exited, so that the next one starts after it.
 func TestProcessIsLetGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := twoDroids(t)
@@ -131,13 +130,12 @@ func TestProcessIsParked(t *testing.T) {
 	require.False(t, ok)
 }
 
-// What is held back comes in its time, unless the events of the process are not
-// read: what it waits for may be among them.
+// Delayed events are due in time, unless the events of the process are not read: those that they wait for may be among them.
 func TestProcessHoldsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, _ := twoDroids(t)
 		var p Process
-		p.Adopt(client, nil) // it has told no version, so an idle may be premature
+		p.Adopt(client, nil) // it has not sent its version, so an idle may be premature
 		now := time.Now()
 		p.normalizer.Begin(now, "r", "go")
 		p.normalizer.Handle(now, stream.TextDelta{MessageID: "m", Text: "hi"})
@@ -162,7 +160,7 @@ func TestProcessHoldsBack(t *testing.T) {
 	})
 }
 
-// What was open in a process that is gone still ends, and is told by its normalizer.
+// What was open in a process that has exited still ends, reported by its normalizer.
 func TestProcessExited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := twoDroids(t)

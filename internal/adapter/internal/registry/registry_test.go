@@ -74,7 +74,7 @@ func TestClaimInTurn(t *testing.T) {
 	}
 }
 
-// Who keeps files may take its time until somebody wants them, or the agent ends.
+// TestPolite checks that Polite is done once another request wants the thread, or the agent ends.
 func TestPolite(t *testing.T) {
 	for name, end := range map[string]func(r *Registry[*session]){
 		"wanted": func(r *Registry[*session]) { go r.Enqueue("a", "load", Opens).Lock(context.Background()) },
@@ -101,7 +101,7 @@ func TestPolite(t *testing.T) {
 	}
 }
 
-// Who acts is not told among those that wait.
+// The list of waiting requests omits the one that holds the lock.
 func TestOnlyWhoWaitsIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New[*session]()
@@ -112,7 +112,7 @@ func TestOnlyWhoWaitsIsTold(t *testing.T) {
 	})
 }
 
-// What waits ends when it is taken back, and with the agent.
+// Waiting ends with a cancel, and with the agent.
 func TestWaitingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New[*session]()
@@ -148,10 +148,9 @@ type request struct {
 	acted          bool
 }
 
-// In a random order of requests about threads of three ids each, of looks at the disk, turns
-// and ends: what names the same id, and what opens the same thread, acts in the order in
-// which it came; no thread is open twice; nobody waits for another thread, but who names a
-// session that is not open while somebody looks.
+// TestOrder runs random requests about threads of three ids each, with checks of the disk, turns and ends. Requests that name the same id,
+// or that open the same thread, act in the order of their arrival; no thread is open twice; and no request waits for another thread, except
+// one that names a session that is not open during a check.
 func TestOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 300 {

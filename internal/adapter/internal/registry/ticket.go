@@ -106,7 +106,7 @@ func (r *Registry[S]) isHeld(t *Ticket[S]) (held bool) {
 	return held
 }
 
-// isClosing reports whether the ticket is that of a session that ends.
+// isClosing reports whether the ticket belongs to a session that ends.
 func (t *Ticket[S]) isClosing() bool {
 	var none S
 	return t.closing != none

@@ -46,7 +46,7 @@ func asking(t *testing.T, test func(t *testing.T, w way)) {
 	})
 }
 
-// TestAsk: who waits gets the answer with the lock, once, and no longer waits when the request was taken back.
+// TestAsk checks that a waiting caller gets the answer with the lock, once, and that it stops waiting if the request was cancelled.
 func TestAsk(t *testing.T) {
 	asking(t, func(t *testing.T, w way) {
 		got := make(chan string, 9)
@@ -87,8 +87,7 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// TestAskBeside: the answer comes though another goroutine has the lock, and not after the request was
-// taken back.
+// TestAskBeside checks that the answer arrives even if another goroutine has the lock, and not after the request was cancelled.
 func TestAskBeside(t *testing.T) {
 	asking(t, func(t *testing.T, w way) {
 		ask := func() *AsyncRequest[string] { return SendAsync[string](w.Sender, "m", nil) }
@@ -114,7 +113,7 @@ func TestAskBeside(t *testing.T) {
 	})
 }
 
-// TestHeldRequest: a request that is held is sent later, unless it was taken back.
+// TestHeldRequest checks that a held request is sent later, unless it was cancelled.
 func TestHeldRequest(t *testing.T) {
 	asking(t, func(t *testing.T, w way) {
 		w.Hold()
