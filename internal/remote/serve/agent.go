@@ -38,7 +38,7 @@ func (p childProcess) Await() string {
 	<-p.AllExited()
 	exit := p.Exit(relay.DrainTime)
 	text := exit.Text
-	if n := len(exit.Stderr); n > 0 {
+	if n := len(exit.Stderr); n > 0 && exit.Signal == "" {
 		text += ": " + exit.Stderr[n-1]
 	}
 	return text
