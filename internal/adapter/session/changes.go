@@ -11,11 +11,11 @@ import (
 // beginChange waits until a change that the user has requested may be made, in the order of the requests. The caller must call
 // s.prompts.FinishChange when it has taken effect. If ctx ends first, the change is withdrawn.
 func (s *Session) beginChange(ctx context.Context, of turns.Scope) (*turns.Change, *jsonrpc.Error) {
-	if err := s.takesNothing(); err != nil {
+	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
 	change := s.prompts.Change(of)
-	err := s.mu.WaitFor(ctx, "what was asked", string(needTurn), func() bool { return change.Begun() || !s.prompts.Takes(change) })
+	err := s.mu.WaitFor(ctx, "what was asked", string(needTurn), func() bool { return change.Begun() || !s.prompts.Pending(change) })
 	if err == nil {
 		err = context.Cause(ctx) // it may have been cancelled as it began
 	}
@@ -26,15 +26,15 @@ func (s *Session) beginChange(ctx context.Context, of turns.Scope) (*turns.Chang
 	case !change.Begun(): // a panic has ended everything that waited
 		return nil, acperr.Lost()
 	}
-	if err := s.takesNothing(); err != nil { // the load before it failed
+	if err := s.checkOpen(); err != nil { // the load before it failed
 		s.prompts.FinishChange(change, nil)
 		return nil, err
 	}
 	return change, nil
 }
 
-// takesNothing returns an error if the session accepts no more requests.
-func (s *Session) takesNothing() *jsonrpc.Error {
+// checkOpen returns an error if the session accepts no more requests.
+func (s *Session) checkOpen() *jsonrpc.Error {
 	if err := s.unfit.Load(); err != nil {
 		return err
 	}

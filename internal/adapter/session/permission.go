@@ -51,7 +51,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	})
 	defer q.Close()
 	q.Concurrent, q.Session = ev.Subagent != "", session
-	if s.awaitHearing(ctx, q) != updates.Open {
+	if s.awaitAskable(ctx, q) != updates.Open {
 		return
 	}
 	if session != "" {
@@ -68,8 +68,9 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	}
 }
 
-// awaitHearing waits until the client shows a question. It returns the question's outcome, if it has one by then.
-func (s *Session) awaitHearing(ctx context.Context, q *updates.Question) (was updates.Outcome) {
+// awaitAskable waits until the client can show a question: a client that shows updates in prompts only can while a prompt runs or waits. It
+// returns the outcome of the question, which is Open unless the question was withdrawn during the wait.
+func (s *Session) awaitAskable(ctx context.Context, q *updates.Question) (was updates.Outcome) {
 	if s.deps.Client.UpdatesInPromptsOnly() {
 		was = q.Await(ctx, s.out, s.prompts.Busy)
 	}

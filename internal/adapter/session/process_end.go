@@ -39,9 +39,9 @@ func (s *Session) endDroid(how ending, why string) {
 	left := s.updateBackground()
 	switch how {
 	case replaced:
-		client, polite := s.proc.Replace(), s.proc.Graceful()
+		client, graceful := s.proc.Replace(), s.proc.Graceful()
 		s.mu.Go(func() {
-			s.unlocked(s.Context, func(context.Context) { process.Close(polite, client); endLeft(left) })
+			s.unlocked(s.Context, func(context.Context) { process.Close(graceful, client); endLeft(left) })
 			s.proc.Exited(client)
 		})
 		s.endWork()

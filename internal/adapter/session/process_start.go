@@ -121,7 +121,7 @@ func (s *Session) launch(ctx context.Context, historyLimit int) (client *droid.C
 }
 
 // restoreSettings gives a session that a process has just loaded its former settings. droid may refuse or ignore values: what it reports
-// afterwards counts (quirk 14), and is sent like any change. A mode that asks less than the former one lets no prompt pass, see inItsMode.
+// afterwards counts (quirk 14), and is sent like any change. A mode that asks less than the former one lets no prompt pass, see restoreMode.
 func (s *Session) restoreSettings(ctx context.Context, before options.Before) {
 	client := s.proc.Client()
 	if client == nil {

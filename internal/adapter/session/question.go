@@ -40,7 +40,7 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 		}
 	})
 	defer q.Close()
-	if s.awaitHearing(ctx, q) != updates.Open {
+	if s.awaitAskable(ctx, q) != updates.Open {
 		return
 	}
 	asked = s.show.Questions(ev)

@@ -122,7 +122,7 @@ func (r *reload) run(ctx context.Context) {
 // beginChange waits for the load's turn, until ctx ends. A session that works on a prompt is not loaded, since that would disturb the prompt.
 func (r *reload) beginChange(ctx context.Context) (err *jsonrpc.Error) {
 	s := r.s
-	if err = s.takesNothing(); err != nil {
+	if err = s.checkOpen(); err != nil {
 		return err
 	}
 	if s.prompts.Busy() {

@@ -46,7 +46,7 @@ type RewindPlan struct {
 	w        rewinding
 	to       RewindPoint
 	next     store.Successor
-	named    int                  // how often the user had named the thread
+	named    int                  // store.Name.Given when the plan was made
 	all      []render.RewoundFile // the files that droid has edited since
 	files    []rewoundFile        // those of them that change
 	done     rewound

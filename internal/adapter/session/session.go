@@ -67,7 +67,7 @@ type Session struct {
 	shown       shownProject
 	declined    trust.Declined // of its project: the user is not asked again
 	refreshes   int            // that are wanted in this turn, see lookInTurn
-	loading     loadingMark    // does so from before droid loads it until it is locked
+	loading     loadingMark    // keeps other agents from deleting it from before droid loads it until storeLock does
 	activity    activity
 	subagents   map[string]*subagentSession // those that the client is shown as sessions, by their ids
 }
@@ -147,7 +147,7 @@ func (s *Session) update(things ...protocol.Update) {
 	}
 }
 
-// notify sends a Notice though no turn runs.
+// notify sends a Notice at once, even if no turn runs.
 func (s *Session) notify(text string) { s.update(s.show.ShowAgentText(render.Notice(text))...) }
 
 // notifyInOrder sends a Notice now where the client shows it now, and else with the next prompt: what a load shows comes first.

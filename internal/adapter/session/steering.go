@@ -31,7 +31,7 @@ func (p *userPrompt) steer(c *wire.Call, ticket *Ticket, asksBack bool) (outcome
 		return nil, err
 	}
 	defer s.Exit(&err)
-	if err := s.takesNothing(); err != nil {
+	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
 	if err := p.check(); err != nil {

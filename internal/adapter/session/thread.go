@@ -50,8 +50,8 @@ func (s *Session) switchSession(ctx context.Context, next store.Successor, fresh
 	return nil
 }
 
-// arrived gives the thread's new session the thread's title, which the user had given named times, and returns what the user must know
-// about the two sessions.
+// arrived gives the thread's new session the thread's title, and returns what the user must know about the two sessions. named is
+// store.Name.Given from the time at which the title was read.
 func (s *Session) arrived(ctx context.Context, next store.Successor, named int) (hint string) {
 	hint = next.Hint()
 	forget := s.whenEnded(ctx, func() { s.showLate(hint, wasCancelled(ctx)) })
@@ -91,8 +91,8 @@ func (s *Session) showLate(hint string, cancelled bool) {
 	s.out.AddNotices(text)
 }
 
-// carryTitle gives the session that was just loaded the title that the thread had when the user had named it so
-// often, or the one that they have given it since. No turn runs in the meantime: the command does.
+// carryTitle gives the session that was just loaded a title: the one given, or the one that the user has set since store.Name.Given was
+// named. No turn runs in the meantime, since the command does.
 func (s *Session) carryTitle(ctx context.Context, title string, named int) {
 	for carried := false; !carried || s.name.Given() != named; carried = true {
 		if s.name.Given() != named {

@@ -152,7 +152,7 @@ func (s *Session) takeBack(request string) {
 
 // endPrompt answers a prompt, once.
 func (s *Session) endPrompt(end turns.End) {
-	p := s.prompts.Take(end.ID)
+	p := s.prompts.Remove(end.ID)
 	defer p.respond(nil, acperr.Lost()) // where this panics
 	p.cancelled = end.Cancelled
 	p.giveUp()

@@ -194,7 +194,7 @@ func (b endsBefore) Ended(request string, how How, why error) (bool, []Action) {
 		b.unpark(p)
 		b.end(p, End{})
 	}
-	return known, append(actions, b.take()...)
+	return known, append(actions, b.flush()...)
 }
 
 // sendsAllTheSame continues with a prompt that failed.
@@ -220,7 +220,7 @@ type changesEarly struct{ *Machine }
 func (b changesEarly) Change(of Scope) (*Change, []Action) {
 	c, actions := b.Machine.Change(of)
 	c.place = 0
-	return c, append(actions, b.take()...)
+	return c, append(actions, b.flush()...)
 }
 
 // changesTwice makes two changes at a time.

@@ -136,7 +136,7 @@ func (s *Sender) send(other string, u protocol.Update) {
 	text, isText := u.(render.Text)
 	switch {
 	case holds:
-	case s.editor == nil, other == "" && isState(u.UpdateKind()) && !s.news(u):
+	case s.editor == nil, other == "" && isState(u.UpdateKind()) && !s.record(u):
 	case isText:
 		s.text(cmp.Or(other, s.session), text)
 	default:
@@ -158,21 +158,20 @@ func isState(kind string) bool {
 // MarkSent records that a response has sent the session's state to the editor.
 func (s *Sender) MarkSent(updates ...protocol.Update) {
 	for _, u := range updates {
-		s.news(u)
+		s.record(u)
 	}
 }
 
-// news records that the session's state is sent to the editor. It reports whether that
-// differs from the last one.
-func (s *Sender) news(u protocol.Update) (news bool) {
-	encoded, _ := json.Marshal(u) // one that cannot be encoded is news, and Send logs it
-	if news = encoded == nil || !bytes.Equal(encoded, s.sent[u.UpdateKind()]); news {
+// record records an update of the session's state as sent to the editor, and reports whether it differs from the one before of its kind.
+func (s *Sender) record(u protocol.Update) (differs bool) {
+	encoded, _ := json.Marshal(u) // one that cannot be encoded differs, and Send logs it
+	if differs = encoded == nil || !bytes.Equal(encoded, s.sent[u.UpdateKind()]); differs {
 		if s.sent == nil {
 			s.sent = make(map[string][]byte)
 		}
 		s.sent[u.UpdateKind()] = encoded
 	}
-	return news
+	return differs
 }
 
 // text sends a piece of a message or of a thought.
