@@ -13,6 +13,7 @@ import (
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/remote/keep"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/transport"
 )
 
@@ -27,6 +28,7 @@ func connectCommand() subcommand {
 			Short: "Serve an agent of a droid-acp serve on another machine, over the network",
 			Long: "It connects to a server that was started with serve --listen, and passes ACP's messages on between it and the editor. " +
 				"The server runs the agent, with its own flags; what runs there goes on when the connection ends, and session/load joins it again. " +
+				"A link that is cut or silent is connected again, for up to two minutes. " +
 				"Paths are those of the server's machine. ws:// is for this machine's own addresses alone.\n\n" +
 				"Exit codes: 0 the editor has gone, 1 the server was not reached or the connection has ended, 2 wrong usage.",
 		},
@@ -71,16 +73,20 @@ func runConnect(c *invocation) int {
 // connect passes messages on between the editor and the server at a URL.
 func (c *invocation) connect(log *zap.Logger, url, token string, roots *x509.CertPool) int {
 	limitMemory()
+	dial := func(ctx context.Context) (keep.MessageConn, error) {
+		ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+		defer cancel()
+		conn, err := transport.DialFar(ctx, url, token, roots)
+		if err != nil {
+			return nil, err // a nil *transport.Conn would not be a nil interface
+		}
+		return conn, nil
+	}
 	front := &keep.StdioBridge{
 		URL: url, In: c.stdin, Out: c.stdout, Interactive: onTerminal(c.stdin), Log: log, Command: diagnosis.Command,
 		Connect: func(ctx context.Context) (keep.MessageConn, error) {
-			ctx, cancel := context.WithTimeout(ctx, handshakeTime)
-			defer cancel()
-			conn, err := transport.DialFar(ctx, url, token, roots)
-			if err != nil {
-				return nil, err // a nil *transport.Conn would not be a nil interface
-			}
-			return conn, nil
+			link := &relay.Reconnector{Connect: dial, Final: keep.IsFinal, Notify: func(text string) { fmt.Fprintf(c.stderr, "droid-acp connect: %s\n", text) }}
+			return link, link.Dial(ctx)
 		},
 	}
 	if err := front.Run(c.leaving.ctx); err != nil {

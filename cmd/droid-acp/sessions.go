@@ -79,6 +79,9 @@ func runPs(c *invocation) int {
 	if err == nil {
 		err = c.print(otherProgram(status, commandFor(path)))
 	}
+	if aside := keep.AsidePath(path); err == nil && keep.IsAside(path) {
+		err = c.print("\nA server before this one ends when nothing works in it; " + commandFor(aside)("ps") + " shows it.\n")
+	}
 	return c.printed(err)
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -25,6 +26,8 @@ const (
 	stopPath   = "/stop"
 	killPath   = "/kill"
 	drainPath  = "/drain"
+	asidePath  = "/aside"
+	yieldPath  = "/yield"
 )
 
 // endTime is how long a session's agent may take to end.
@@ -39,13 +42,14 @@ type Hub interface {
 	End(ctx context.Context, session string) error
 	Kill(ctx context.Context, session string) error
 	Drain(ctx context.Context) error
+	Yield(ctx context.Context, session string) (inUse bool)
 	WriteMetrics(w io.Writer) error
 	CheckReady() error
 }
 
-// Admin answers the commands ps, stop and attach. stop ends everything that the server runs, and returns when it has ended; the process
-// must exit then.
-func Admin(hub Hub, stop func()) http.Handler {
+// Admin answers the commands ps, stop and attach, and the server that takes the place of this one. stop ends everything that the server
+// runs, and returns when it has ended; the process must exit then. aside has the server make room for another one.
+func Admin(hub Hub, stop func(), aside func() error) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+statusPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -94,6 +98,17 @@ func Admin(hub Hub, stop func()) http.Handler {
 			return
 		}
 		stop()
+	})
+	mux.HandleFunc("POST "+asidePath, func(w http.ResponseWriter, _ *http.Request) {
+		if err := aside(); err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+		}
+	})
+	mux.HandleFunc("POST "+yieldPath, func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), AnswerTime/2) // who asks waits for AnswerTime
+		defer cancel()
+		inUse := slices.ContainsFunc(r.URL.Query()["session"], func(id string) bool { return hub.Yield(ctx, id) })
+		_ = json.NewEncoder(w).Encode(inUse) // a client that is gone needs no answer
 	})
 	return mux
 }

@@ -10,6 +10,7 @@ package transport
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"io"
 	"maps"
@@ -90,10 +91,11 @@ type Handler struct {
 	bodies budget
 	work   sync.WaitGroup // connections
 
-	mu     sync.Mutex
-	closed bool
-	tokens []Token
-	all    map[*socket]struct{}
+	mu      sync.Mutex
+	closed  bool
+	tokens  []Token
+	tickets map[[sha256.Size]byte]*accessTicket // by the hashes of their secrets
+	all     map[*socket]struct{}
 }
 
 // New makes a handler without connections.
@@ -106,7 +108,7 @@ func New(o Options) *Handler {
 	}
 	o.MaxWaiting = cmp.Or(o.MaxWaiting, 64<<20)
 	o.Log = cmp.Or(o.Log, zap.NewNop())
-	h := &Handler{o: o, all: make(map[*socket]struct{})}
+	h := &Handler{o: o, all: make(map[*socket]struct{}), tickets: make(map[[sha256.Size]byte]*accessTicket)}
 	h.bodies.left.Store(4 * o.MaxMessage)
 	h.tokens = o.Tokens
 	return h
@@ -116,6 +118,7 @@ func New(o Options) *Handler {
 func (h *Handler) SetTokens(tokens []Token) {
 	h.mu.Lock()
 	h.tokens = tokens
+	maps.DeleteFunc(h.tickets, func(_ [sha256.Size]byte, t *accessTicket) bool { return !slices.Contains(tokens, t.token) })
 	var revoked []*socket
 	for s := range h.all {
 		if !slices.Contains(tokens, s.token) {
@@ -142,36 +145,38 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "ok\n") // a client that does not read it has gone
 		return
 	}
-	token, f := h.admit(r)
+	a, f := h.admit(r)
 	if f == nil {
 		w.Header().Set(versionHeader, h.o.Version)
-		f = h.route(w, r, token)
+		f = h.route(w, r, a)
 	}
 	if f != nil {
 		if h.o.Refused != nil {
 			h.o.Refused(f.status)
 		}
-		h.o.Log.Warn("refused a connection", append(h.logFields(r, token), zap.Int("status", f.status), zap.String("reason", f.reason()))...)
+		h.o.Log.Warn("refused a connection", append(h.logFields(r, a), zap.Int("status", f.status), zap.String("reason", f.reason()))...)
 		f.write(w)
 	}
 }
 
 // logFields are the fields of the log by which the client that sent a request is known: the name of the token, if it presents one.
-func (h *Handler) logFields(r *http.Request, token Token) []zap.Field {
+func (h *Handler) logFields(r *http.Request, a admission) []zap.Field {
 	fields := []zap.Field{zap.String("from", h.origin(r))}
-	if token.Name != "" {
-		fields = append(fields, zap.String("token", token.Name), zap.Stringer("role", token.Role))
+	if a.token.Name != "" {
+		fields = append(fields, zap.String("token", a.token.Name), zap.Stringer("role", a.role))
 	}
 	return fields
 }
 
 // route handles an admitted request, or returns the error to answer with.
-func (h *Handler) route(w http.ResponseWriter, r *http.Request, token Token) *httpError {
+func (h *Handler) route(w http.ResponseWriter, r *http.Request, a admission) *httpError {
 	switch {
 	case r.URL.Path == metricsPath && h.o.Metrics != nil && r.Method == http.MethodGet:
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		_ = h.o.Metrics(w) // a client that does not read it has gone
 		return nil
+	case r.URL.Path == ticketPath && a.role != 0:
+		return h.giveTicket(w, r, a)
 	case r.URL.Path != Path:
 		return fail(http.StatusNotFound, "There is nothing here; ACP is at "+Path+".")
 	case !isUpgrade(r):
@@ -179,7 +184,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, token Token) *ht
 		w.Header().Set("Upgrade", "websocket")
 		return fail(http.StatusUpgradeRequired, "This server speaks ACP by WebSocket alone, not by Streamable HTTP: connect with a ws:// or wss:// URL.")
 	}
-	return h.socket(w, r, token)
+	return h.socket(w, r, a)
 }
 
 // enter adds a connection, unless there are too many or the handler is closed. The caller must call leave.
@@ -246,7 +251,7 @@ func (h *Handler) end() []*socket {
 
 // clientOptions returns what the receiver gets to know of the client that sent the request.
 func (s *socket) clientOptions(r *http.Request) serve.ClientOptions {
-	return serve.ClientOptions{Local: s.h.o.Local, From: s.h.origin(r), Role: s.token.Role, Token: s.token.Name, Connection: s.id}
+	return serve.ClientOptions{Local: s.h.o.Local, From: s.h.origin(r), Role: s.role, Token: s.token.Name, Connection: s.id}
 }
 
 // origin returns where a request comes from, for people.
