@@ -269,12 +269,14 @@ func (c *invocation) newServer(socket *keep.Listener, path string, remote *remot
 		s.closeStderr()
 		return nil, err
 	}
-	admin := http.NewServeMux()
+	admin := keep.Admin(s.hub, s.end, func() error { return s.stepAside(c.leaving.ctx, socket) })
+	mux := http.NewServeMux()
 	local := s.handler(transport.Options{Local: true})
-	admin.Handle(transport.Path, local)
-	admin.Handle("/", keep.Admin(s.hub, s.end, func() error { return s.stepAside(c.leaving.ctx, socket) }))
-	s.endpoints = append(s.endpoints, endpoint{socket, transport.Server(admin, nil, log), local})
+	mux.Handle(transport.Path, local)
+	mux.Handle("/", admin)
+	s.endpoints = append(s.endpoints, endpoint{socket, transport.Server(mux, nil, log), local})
 	if remote != nil {
+		remote.options.Admin = admin
 		far := s.handler(remote.options)
 		s.endpoints = append(s.endpoints, endpoint{remote.listener, transport.Server(far, remote.tls, log), far})
 		s.reload = func() error {

@@ -20,7 +20,7 @@ import (
 	"droid-acp/internal/remote/serve"
 )
 
-// Paths of the commands' requests to a server, on its Unix socket only.
+// Paths of the commands' requests to a server, which transport.AdminPaths lists, too.
 const (
 	statusPath = "/status"
 	stopPath   = "/stop"
@@ -118,10 +118,13 @@ type Client struct {
 	path    string
 	command relay.Command
 	limit   time.Duration // for an answer; a request to end something gets endTime in addition
+	far     *Far          // nil for a server of this machine
 }
 
 // NewClient makes a client of the server that listens at path. It does not start one: if none listens, each error is ErrNotRunning.
-func NewClient(path string, command relay.Command) *Client { return &Client{path, command, AnswerTime} }
+func NewClient(path string, command relay.Command) *Client {
+	return &Client{path: path, command: command, limit: AnswerTime}
+}
 
 // Status returns the status of the server.
 func (c *Client) Status(ctx context.Context) (status serve.Status, err error) {
@@ -161,8 +164,8 @@ func (c *Client) stop(ctx context.Context, limit time.Duration, path string) err
 	if err != nil {
 		return err
 	}
-	if _, err := c.ask(ctx, limit, http.MethodPost, path); err != nil {
-		return err
+	if _, err := c.ask(ctx, limit, http.MethodPost, path); err != nil || c.far != nil {
+		return err // the answer of a server elsewhere is all that is seen of its end
 	}
 	ctx, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
@@ -181,6 +184,9 @@ func (c *Client) ForceStop(ctx context.Context) error {
 	status, err := c.Status(ctx)
 	if err == nil {
 		err = c.Stop(ctx)
+	}
+	if c.far != nil {
+		return err // its process cannot be killed from here
 	}
 	if err == nil || errors.Is(err, ErrNotRunning) || ctx.Err() != nil {
 		return err
@@ -220,6 +226,9 @@ func waitExit(pid int) {
 }
 
 func (c *Client) ask(ctx context.Context, limit time.Duration, method, path string) ([]byte, error) {
+	if c.far != nil {
+		return c.far.ask(ctx, limit, method, path)
+	}
 	var answer bytes.Buffer
 	err := c.CallTimeout(ctx, limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, c.path, nil) }, func(ctx context.Context, dial Dial) error {
 		way := http.Client{Transport: &http.Transport{

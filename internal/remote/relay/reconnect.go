@@ -42,7 +42,7 @@ const (
 
 // Reconnector is a MessageConn of an editor to a server of package serve, over links that may be cut. When one is, it connects again: it
 // loads each open session behind the last message that the editor has, and sends the unanswered prompts again, each by its operationId. Fill
-// in the struct; the first Read or Write connects.
+// in the struct, and call Dial once before anything else.
 type Reconnector struct {
 	Connect func(ctx context.Context) (MessageConn, error)
 	Final   func(err error) bool // reports whether it is of no use to connect again after this end of a connection
@@ -57,7 +57,6 @@ type Reconnector struct {
 	conn       MessageConn   // nil while there is none
 	err        error         // why there will be none
 	links      int           // number of connections so far
-	connecting bool          // the first one
 	id         string        // _meta.droid-acp.clientId
 	initialize []byte
 	resumes    bool              // the server can do all this

@@ -504,6 +504,9 @@ func (a *agent) opened(c *pendingCall, result []byte) {
 	open.markTurn()
 	open.result, open.mode, open.model, open.options = bytes.Clone(result), nil, nil, nil
 	open.adoptParams(c)
+	if c.client != nil && c.client.id != "" {
+		open.used = true // the client may come back to it
+	}
 	if c.client != nil && !c.client.gone {
 		w := open.subscribe(c.client)
 		c.client.logSession("a client opened a session", open)

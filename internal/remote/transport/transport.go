@@ -37,6 +37,9 @@ const (
 	metricsPath = "/metrics"
 )
 
+// AdminPaths are the paths of the requests of ps and stop: GET for any token, POST for those with the role full.
+var AdminPaths = []string{"/status", "/stop", "/kill", "/drain"}
+
 // The header of the RFD, and ours for the server's version.
 const (
 	connectionHeader = "Acp-Connection-Id"
@@ -79,6 +82,7 @@ type Options struct {
 	MaxMessage int64                   // maximum size of a client's message, in bytes; 0 means 256 MiB if Local, otherwise 64 MiB
 	MaxWaiting int                     // maximum size of the queue for a slow client, in bytes; 0 means 64 MiB
 	Metrics    func(w io.Writer) error // writes the metrics of the server; nil if there are none
+	Admin      http.Handler            // answers the commands ps and stop, at AdminPaths; nil if they do not come this way
 	Ready      func() error            // returns why the server can open no session; nil if that is not known
 	Refused    func(status int)        // counts a refused request; may be nil
 	Version    string                  // of the server, as sent to clients
@@ -177,6 +181,15 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, a admission) *ht
 		return nil
 	case r.URL.Path == ticketPath && a.role != 0:
 		return h.giveTicket(w, r, a)
+	case h.o.Admin != nil && slices.Contains(AdminPaths, r.URL.Path):
+		if r.Method != http.MethodGet && a.role&serve.Full == 0 {
+			return fail(http.StatusForbidden, "The token has the role "+a.role.String()+", and only full may end what runs here.")
+		}
+		if r.Method != http.MethodGet {
+			h.o.Log.Info("a client ends what runs here", append(h.logFields(r, a), zap.String("path", r.URL.Path), zap.String("session", r.URL.Query().Get("session")))...)
+		}
+		h.o.Admin.ServeHTTP(w, r)
+		return nil
 	case r.URL.Path != Path:
 		return fail(http.StatusNotFound, "There is nothing here; ACP is at "+Path+".")
 	case !isUpgrade(r):
