@@ -40,6 +40,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(envScripted) != "" && len(os.Args) > 1 && os.Args[1] == "exec" {
 		os.Exit(fakedroid.ExitCode(fakedroid.Run(os.Stdin, os.Stdout, fakedroid.EachPrompt(scripted), fakedroid.WithStderr(os.Stderr))))
 	}
+	if os.Getenv(envMonth) != "" && len(os.Args) > 1 && os.Args[1] == "exec" {
+		os.Exit(fakedroid.ExitCode(fakedroid.Run(os.Stdin, os.Stdout, fakedroid.EachPrompt(monthDroid), fakedroid.WithSessions(&fakedroid.Sessions{TakesAny: true}))))
+	}
 	if os.Getenv(envWindows) != "" && len(os.Args) > 1 && os.Args[1] == "exec" {
 		os.Exit(fakedroid.ExitCode(fakedroid.Run(os.Stdin, os.Stdout, windowsDroid, windowsOptions()...)))
 	}

@@ -39,7 +39,7 @@ func (p childProcess) Await() string {
 	<-p.AllExited()
 	exit := p.Exit(relay.DrainTime)
 	text := exit.Text
-	if n := len(exit.Stderr); n > 0 {
+	if n := len(exit.Stderr); n > 0 && exit.Signal == "" {
 		text += ": " + exit.Stderr[n-1]
 	}
 	return text
@@ -226,8 +226,9 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 	how := a.proc.Await()
 	a.out.Abort()
 	_ = stdin.Close()
-	if !subprocess.WaitTimeout(read, endTime) {
-		_ = stdout.Close() // another process holds it open, or nobody takes what it said: this ends the reading
+	inTime := subprocess.WaitTimeout(read, endTime)
+	_ = stdout.Close() // read only; it ends the reading
+	if !inTime {       // another process holds it open, or nobody takes what it said
 		s.mu.Lock()
 		a.kill()
 		s.mu.Unlock()

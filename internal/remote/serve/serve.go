@@ -288,7 +288,7 @@ func (s *Server) End(ctx context.Context, id string) error {
 		s.mu.Unlock()
 		return s.notOpen(id)
 	}
-	params := map[string]string{"sessionId": id}
+	begun, params := time.Now(), map[string]string{"sessionId": id}
 	open.agent.notify("session/cancel", params)
 	open.agent.ask("session/close", params, func(_ []byte, err error) { done <- err })
 	s.mu.Unlock()
@@ -296,7 +296,7 @@ func (s *Server) End(ctx context.Context, id string) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("the agent of session %s does not end it: %w; %s ends the agent, and its other sessions with it", id, ctx.Err(), s.Command("stop", "--force", id))
+		return fmt.Errorf("after %s the agent of session %s has not ended it; %s ends the agent, and its other sessions with it", duration(time.Since(begun).Round(time.Second)), id, s.Command("stop", "--force", id))
 	}
 }
 

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,7 +22,7 @@ func TestKillAgent(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		err := h.End(ctx, "s1")
-		require.ErrorContains(t, err, "the agent of session s1 does not end it: context deadline exceeded; <stop --force s1> ends the agent, and its other sessions with it")
+		require.ErrorContains(t, err, "after 1m the agent of session s1 has not ended it; <stop --force s1> ends the agent, and its other sessions with it")
 		require.Equal(t, time.Minute, time.Since(begin))
 		require.ErrorContains(t, h.Kill(t.Context(), "s9"), "no session s9 is open here")
 		begin = time.Now()
@@ -31,6 +32,18 @@ func TestKillAgent(t *testing.T) {
 		got := strings.Join(c.take(), "\n")
 		require.Contains(t, got, "ended by force")
 		require.Contains(t, got, "p! The agent of this session has ended")
+	})
+}
+
+// An agent's output is closed when it has ended, or a server that runs for months loses a descriptor with each of them.
+func TestAgentOutputIsClosed(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
+		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
+		a.exit()
+		synctest.Wait()
+		_, err := a.stdout.Read(make([]byte, 1))
+		require.ErrorIs(t, err, io.ErrClosedPipe)
 	})
 }
 

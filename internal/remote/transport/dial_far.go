@@ -99,6 +99,8 @@ func explain(endpoint string, response *http.Response, err error) error {
 		text = fmt.Sprintf("The server at %s does not accept the token. Put a token that its --token-file has into the file that --token-file names here.", endpoint)
 	case response != nil && response.StatusCode == http.StatusForbidden:
 		text = fmt.Sprintf("The server at %s does not go by the name in the address. Use the address that it printed when it started, or start it with --host %s.", endpoint, host)
+	case response != nil && (response.StatusCode == http.StatusBadGateway || response.StatusCode == http.StatusGatewayTimeout):
+		text = fmt.Sprintf("The proxy at %s reaches no server (%s). Start the server behind it, or correct its configuration.", endpoint, response.Status)
 	case response != nil && (response.StatusCode >= http.StatusInternalServerError || response.StatusCode == http.StatusTooManyRequests):
 		said, _ := io.ReadAll(io.LimitReader(response.Body, 1024)) // what can be read explains more than the status
 		text = strings.TrimSpace(fmt.Sprintf("The server at %s cannot take the connection now (%s). Try again later. %s", endpoint, response.Status, said))

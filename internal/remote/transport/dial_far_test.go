@@ -60,6 +60,12 @@ func TestDialFarFails(t *testing.T) {
 	foreign, hostRoots := startTLS(t, h)
 	withToken, tokenRoots := startTLS(t, New(Options{Tokens: []Token{{Name: "far", Secret: farToken, Role: serve.Full}}, Version: "1"}))
 	elsewhere, elsewhereRoots := startTLS(t, refuse(http.StatusNotFound, "nothing here"))
+	proxy, proxyRoots := startTLS(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // as nginx
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusBadGateway)
+		_, _ = io.WriteString(w, "<html>")
+	}))
+	busy, busyRoots := startTLS(t, refuse(http.StatusServiceUnavailable, "The server ends; connect again later."))
 	moved, movedRoots := startTLS(t, http.RedirectHandler("https://thief.example/acp", http.StatusFound))
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -72,6 +78,8 @@ func TestDialFarFails(t *testing.T) {
 		want  string
 	}{
 		"token":       {withToken, tokenRoots, "The server at " + withToken + " does not accept the token. Put a token that its --token-file has into the file that --token-file names here."},
+		"proxy":       {proxy, proxyRoots, "The proxy at " + proxy + " reaches no server (502 Bad Gateway). Start the server behind it, or correct its configuration."},
+		"busy":        {busy, busyRoots, "The server at " + busy + " cannot take the connection now (503 Service Unavailable). Try again later. The server ends; connect again later."},
 		"host":        {foreign, hostRoots, "The server at " + foreign + " does not go by the name in the address."},
 		"authority":   {withToken, nil, "The certificate of the server at " + withToken + " is of an authority that this machine does not trust. If it is yours, give it with --ca-file."},
 		"wrong name":  {strings.Replace(withToken, "127.0.0.1", "localhost", 1), tokenRoots, "is not for localhost"},
