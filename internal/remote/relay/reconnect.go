@@ -40,6 +40,10 @@ const (
 	maxAnswers = 64
 )
 
+// serverReplaced is the kind of the error of a request that a server did not carry out, because another one has its place. The connection
+// ends after it.
+const serverReplaced = "server_replaced"
+
 // Reconnector is a MessageConn of an editor to a server of package serve, over links that may be cut. When one is, it connects again: it
 // loads each open session behind the last message that the editor has, and sends the unanswered prompts again, each by its operationId. Fill
 // in the struct, and call Dial once before anything else.
@@ -76,6 +80,7 @@ type pendingMessage struct {
 	method    string
 	session   string
 	sent      bool // to a connection
+	refused   bool // by a server that was replaced: it is sent to the next one, behind the load of its session
 	cancelled []byte
 	own       func(result []byte) // handles the answer to a request of this end
 }
@@ -376,6 +381,10 @@ func (r *Reconnector) result(line []byte, h jsonrpc.Head) []byte {
 		return line
 	}
 	p, result := r.pending[i], member(line, h.Result)
+	if p.own == nil && result == nil && rawjson.Unquote(rawjson.Field(rawjson.Field(rawjson.Field(line, "error"), "data"), "kind")) == serverReplaced {
+		p.refused = true
+		return nil
+	}
 	r.pending = slices.Delete(r.pending, i, i+1)
 	if p.own != nil {
 		p.own(result)
@@ -493,7 +502,7 @@ func (r *Reconnector) refuseUnknown() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pending = slices.DeleteFunc(r.pending, func(p *pendingMessage) bool {
-		if p.own != nil || !p.sent || slices.Contains(repeatable, p.method) {
+		if p.own != nil || !p.sent || p.refused || slices.Contains(repeatable, p.method) {
 			return false
 		}
 		r.put(jsonrpc.EncodeError(p.id, jsonrpc.InternalError("outcome_unknown", "The link to the server was cut before the answer to "+p.method+" came, so it is not known whether it was done. Look before you try again.")))
@@ -549,6 +558,10 @@ func (r *Reconnector) lost() (lines [][]byte) {
 		lines = append(lines, r.load(id, s))
 	}
 	for _, p := range repeated {
+		if p.refused && r.sessions[p.session] != nil {
+			continue // see sendRefused
+		}
+		p.refused = false
 		if p.sent {
 			lines = append(lines, p.line)
 		}
@@ -589,10 +602,24 @@ func (r *Reconnector) load(id string, s *openSession) []byte {
 	return r.request("session/load", id, s, at, func(result []byte) {
 		if result == nil {
 			r.failLoad(id, s)
-			return
+		} else {
+			r.advance(id, result)
 		}
-		r.advance(id, result)
+		r.sendRefused(id)
 	})
+}
+
+// sendRefused sends the requests about a session that a server before this one has refused.
+func (r *Reconnector) sendRefused(session string) {
+	for _, p := range r.pending {
+		if p.refused && p.session == session {
+			p.refused = false
+			r.later = append(r.later, p.line)
+			if p.cancelled != nil {
+				r.later = append(r.later, p.cancelled)
+			}
+		}
+	}
 }
 
 // withdrawQuestions takes back, from the editor, the questions that the server did not ask again: it does so before it answers a load.
@@ -612,7 +639,7 @@ func (r *Reconnector) withdrawQuestions() {
 // again without its history.
 func (r *Reconnector) failLoad(id string, s *openSession) {
 	for i, p := range r.pending {
-		if p.session != id || p.own != nil || !p.sent {
+		if p.session != id || p.own != nil || !p.sent || p.refused {
 			continue
 		}
 		r.put(jsonrpc.EncodeError(p.id, jsonrpc.InternalError("outcome_unknown", "The link to the server was cut, and meanwhile the session was closed or loaded anew there, so it is not known how this ended. Open the session again to see it.")))

@@ -88,7 +88,7 @@ func (s *Server) awaitDismissed(ctx context.Context) {
 func (c *Client) refuseDismissed(h jsonrpc.Head) {
 	if h.IsRequest() {
 		c.logRefusal(h.Method, "", "another server has the place of this one")
-		c.refuse(h.ID, jsonrpc.InternalError("server_ends", "Not done: another server has the place of this one. Connect again, and open the session again."))
+		c.refuse(h.ID, jsonrpc.InternalError("server_replaced", "Not done: another server has the place of this one. Connect again, and open the session again."))
 		c.sendAway()
 	}
 }

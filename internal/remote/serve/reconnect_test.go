@@ -293,6 +293,45 @@ func TestReconnectUnknown(t *testing.T) {
 	})
 }
 
+// A prompt that a server refused, because another one has its place, is sent to that one, also if the session cannot be loaded there.
+func TestReconnectAfterARefusal(t *testing.T) {
+	for _, loads := range []bool{true, false} {
+		withServer(t, func(t *testing.T, h *testServer) {
+			e, a := h.editor()
+			e.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
+			a.answer(a.next(), `{"sessionId":"s1"}`)
+			e.take()
+			h.mu.Lock()
+			e.link.dismissed = true
+			h.mu.Unlock()
+			e.refuse(errCut)
+			e.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"go"}]}}`)
+			synctest.Wait()
+			require.Empty(t, e.take())
+			if !loads {
+				a.exit()
+			}
+			e.refuse(nil)
+			time.Sleep(time.Minute)
+			if !loads {
+				a = h.agents()[len(h.agents())-1]
+			}
+			m := a.next()
+			for m.Method == "initialize" || m.Method == "session/resume" {
+				if m.Method == "session/resume" {
+					a.answer(m, `{}`)
+				}
+				m = a.next()
+			}
+			require.Equal(t, "session/prompt", m.Method)
+			a.answer(m, `{"stopReason":"end_turn"}`)
+			got := strings.Join(e.take(), "\n")
+			require.Equal(t, 1, strings.Count(got, "p="), got)
+			require.NotContains(t, got, "p!")
+		})
+	}
+}
+
 // A link that does not come back ends it, after a limit.
 func TestReconnectGivesUp(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
