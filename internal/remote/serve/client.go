@@ -322,6 +322,12 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 			return
 		}
 		c.forward(c.sessionAgent(but), line, h, nil)
+	case open == nil && h.Method == "session/delete" && h.ID != nil && c.closedIn(id) != nil:
+		if a := c.closedIn(id); a.ending {
+			a.later = append(a.later, c.deferred(line))
+		} else {
+			c.forward(a, line, h, nil)
+		}
 	case open == nil && c.agent != nil && !c.agent.ending && h.Method != "session/delete": // it may know its sessions by other IDs, too
 		c.forward(c.agent, line, h, nil)
 	case open == nil:
