@@ -72,6 +72,7 @@ func New(cfg Config) *Agent {
 		CommandFor: command.Terminal,
 		Sessions:   registry.New[*session.Session](),
 		Texts:      session.NewFileReader(),
+		Searching:  make(chan struct{}, 1),
 		Provider:   &providers.Provider{List: (*gateway.Gateway).Models},
 	}
 	a.Context, a.cancel = context.WithCancel(context.Background())

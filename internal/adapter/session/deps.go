@@ -67,6 +67,7 @@ type Deps struct {
 	Texts       *FileReader                           // reads files that are shown
 	EditorFiles *editorfs.Files                       // as the editor has them, nil where files are on the disk; set before any session
 	LeftEdits   *editorfs.Files                       // has what an earlier agent left and could not complete, nil where that is not known; set before any session
+	Searching   chan struct{}                         // has one element while a search runs, and room for no more
 	Calls       *files.CallLimiter                    // of the disk, which may hang
 	MayStillRun func(process int, output string) bool // droid.MayStillRun
 	Conn        *wire.Conn                            // to the editor

@@ -164,7 +164,7 @@ type Server struct {
 	started      int // agents so far
 	clients      map[*Client]struct{}
 	sessions     map[string]*session
-	closedIn     map[string]*agent // the running agents of closed sessions, whose processes they may not have ended yet
+	closedIn     map[string]*agent    // the running agents of closed sessions, whose processes they may not have ended yet
 	questions    map[string]*question // by the ID that clients got
 	lastID       int64                // of requests, in both directions
 	journals     int64                // number of journals begun
