@@ -72,6 +72,7 @@ type Deps struct {
 	MayStillRun func(process int, output string) bool // droid.MayStillRun
 	Conn        *wire.Conn                            // to the editor
 	Flight      *flight.Connection                    // of Conn, nil without a recorder
+	RowChanged  func()                                // notes that the row of a session in a list has changed, and does not wait
 	Context     context.Context                       // ends when the editor has disconnected or Serve is to stop
 	Log         *zap.Logger
 }
