@@ -299,11 +299,15 @@ func (c *Client) cancel(line []byte, h jsonrpc.Head) {
 // route passes a request or notification to the agent that has its session open for this client. A message about a session that the client
 // has not opened is answered as an agent answers that does not have it open.
 func (c *Client) route(line []byte, h jsonrpc.Head) {
+	if method := protocol.AirMethods[h.Method]; method != "" && c.caps.SessionIndex {
+		line = withMethod(line, method)
+		h, _ = jsonrpc.ReadHead(line)
+	}
 	id := textAt(paramsOf(line, h), "sessionId")
 	open := c.find(id)
 	reopens := h.Method == "session/load" || h.Method == "session/resume"
 	leaves := h.Method == "session/close"
-	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && h.Method != "session/list" && h.Method != "initialize")
+	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && !isQuery(h.Method))
 	provider, changes := c.providerChange(line, h)
 	switch {
 	case needsAgent && c.joinsOnly():
@@ -330,7 +334,7 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 		}
 	case open == nil && c.agent != nil && !c.agent.ending && h.Method != "session/delete": // it may know its sessions by other IDs, too
 		c.forward(c.agent, line, h, nil)
-	case open == nil:
+	case open == nil, protocol.AirMethods[h.Method] != "": // which the client has not declared
 		c.forwardQuery(line, h)
 	case h.Method == "session/status" && h.ID != nil && !open.agent.ending: // for any client, and not as a use of the session
 		c.forward(open.agent, line, h, open)
@@ -358,6 +362,11 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 		open.changing = open.changing || leaves && h.ID != nil // whoever opens it waits until it is closed
 		c.forward(open.agent, line, h, open)
 	}
+}
+
+// isQuery reports whether a method without a session needs no agent that opens sessions.
+func isQuery(method string) bool {
+	return method == "session/list" || method == protocol.AirBatchGet || method == "initialize"
 }
 
 // deleteSession deletes a session through its agent, unless another client has it open or something runs in it unseen.
