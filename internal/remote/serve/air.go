@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/text/rawjson"
@@ -47,14 +46,6 @@ func (o *session) markReplayEnd(c *Client) {
 	if line, err := o.encode(protocol.ReplayEndUpdate()); err == nil {
 		c.send(line[:len(line)-1])
 	}
-}
-
-// withMethod returns a message with its method replaced.
-func withMethod(message []byte, method string) []byte {
-	text, _ := json.Marshal(method) // a text can be encoded
-	value := rawjson.Field(message, "method")
-	begin := cap(message) - cap(value)
-	return slices.Concat(message[:begin], text, message[begin+len(value):])
 }
 
 // forClient returns an agent's JSON for a client, without the fields for Air unless the client is Air.

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -66,7 +67,7 @@ func TestSessionIndexOfAir(t *testing.T) {
 		require.Equal(t, "session/set_title", renaming.Method)
 		require.Equal(t, "s1", renaming.Params["sessionId"])
 		a.answer(renaming, `{}`)
-		two.asks("_session/archive", "s1")
+		two.say(`{"jsonrpc":"2.0","id":"x","Method":"_session/archive","params":{"sessionId":"s1"}}`)
 		archiving := a.next()
 		require.Equal(t, "session/archive", archiving.Method)
 		two.load("s1")
@@ -83,6 +84,9 @@ func TestSessionIndexOfAir(t *testing.T) {
 		three.say(`{"jsonrpc":"2.0","id":"b","method":"_session/batch_get","params":{"sessionIds":["s1"]}}`)
 		require.Equal(t, "_session/batch_get", h.lastQueryAgent().next().Method)
 		require.Len(t, h.agents(), 2, "it needs no agent that opens sessions")
+		for _, a := range h.all() {
+			require.Contains(t, fmt.Sprint(a.greeted().Params["clientCapabilities"]), "droid-acp:map[activity:true", "each agent learns that it has a server")
+		}
 	})
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)

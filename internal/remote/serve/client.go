@@ -221,6 +221,7 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	params["clientCapabilities"] = protocol.ServerCapabilities(params["clientCapabilities"], c.caps.UpdatesInPromptsOnly())
 	c.declared, _ = json.Marshal(params) // decoded JSON can be encoded
 	c.queryAgent = c.server.startAgent(c, true)
+	line, h = withParams(h, h.Method, c.declared)
 	c.forward(c.queryAgent, line, h, nil).done = func(_ []byte, err error) {
 		if err != nil {
 			c.declared = nil // it may try again
@@ -300,8 +301,7 @@ func (c *Client) cancel(line []byte, h jsonrpc.Head) {
 // has not opened is answered as an agent answers that does not have it open.
 func (c *Client) route(line []byte, h jsonrpc.Head) {
 	if method := protocol.AirMethods[h.Method]; method != "" && c.caps.SessionIndex {
-		line = withMethod(line, method)
-		h, _ = jsonrpc.ReadHead(line)
+		line, h = withParams(h, method, paramsOf(line, h))
 	}
 	id := textAt(paramsOf(line, h), "sessionId")
 	open := c.find(id)
@@ -484,6 +484,14 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *
 	}
 	a.put(append(h.WithID(line, id), '\n'))
 	return asked
+}
+
+// withParams returns a message with the ID of another one, and its head.
+func withParams(h jsonrpc.Head, method string, params []byte) ([]byte, jsonrpc.Head) {
+	line, _ := jsonrpc.EncodeCall(h.ID, method, json.RawMessage(params)) // valid JSON can be encoded
+	line = bytes.TrimSuffix(line, []byte("\n"))
+	h, _ = jsonrpc.ReadHead(line)
+	return line, h
 }
 
 // paramsOf returns the params of a message, nil if it has none. They alias its line.
