@@ -22,7 +22,7 @@ func (a *Agent) indexMethods() map[string]wire.Handler {
 	return map[string]wire.Handler{
 		"_session/archive":          a.ifIndexed(a.archiveSession),
 		"_session/unarchive":        a.ifIndexed(a.unarchiveSession),
-		"_session/rename":           a.ifIndexed(a.rename),
+		"_session/rename":           a.ifIndexed(a.setTitle),
 		protocol.AirBatchGet:        a.ifIndexed(a.batchGet),
 		protocol.AirListSubscribe:   a.ifIndexed(a.subscribeList),
 		protocol.AirListUnsubscribe: a.ifIndexed(a.unsubscribeList),
@@ -36,13 +36,6 @@ func (a *Agent) ifIndexed(handler wire.Handler) wire.Handler {
 		}
 		return handler(c)
 	}
-}
-
-func (a *Agent) rename(c *wire.Call) (any, *jsonrpc.Error) {
-	if _, err := a.setTitle(c); err != nil {
-		return nil, err
-	}
-	return struct{}{}, nil
 }
 
 // maxIndexPage is the most rows of a page for a client with an index.

@@ -110,7 +110,7 @@ func TestSessionIndex(t *testing.T) {
 		}
 		require.Equal(t, []string{"c false", "b true", own}, e.rows("_session/batch_get", `{"sessionIds":["c","none","b","`+e.session+`"]}`))
 		require.Empty(t, e.rows("_session/batch_get", `{"sessionIds":[]}`))
-		require.JSONEq(t, `{}`, string(e.mustCall("_session/rename", `{"sessionId":"`+e.session+`","title":" Mine "}`)))
+		require.JSONEq(t, `{"title":"Mine"}`, string(e.mustCall("_session/rename", `{"sessionId":"`+e.session+`","title":" Mine "}`)))
 		require.JSONEq(t, `{}`, string(e.mustCall("_session/unarchive", `{"sessionId":"b"}`)))
 		require.ElementsMatch(t, []string{own, "b false", "c false"}, e.rows("session/list", `{"cwd":"/workspace"}`))
 		for method, params := range map[string]string{
