@@ -19,7 +19,7 @@ import (
 // subagentsEnv makes this test binary a scripted droid whose subagents ask for permission: real ones need a login.
 const subagentsEnv = "DROID_ACP_E2E_SUBAGENTS"
 
-// playSubagents is that droid as a program. A subagent works in the background if the prompt says "background".
+// playSubagents runs that droid as a program. A subagent works in the background if the prompt says "background".
 func playSubagents() error {
 	store := filepath.Join(os.Getenv("HOME"), ".factory", "sessions")
 	return fakedroid.Run(os.Stdin, os.Stdout, func(d *fakedroid.Droid) error {

@@ -228,7 +228,7 @@ func testEdit(t *testing.T, model *modelserver.Server, s session, h home, how st
 		require.Positive(t, l.Line)
 	}
 	shown := diffsOf(call.Content)
-	for path, diff := range diffsOf(last) { // what was asked is what was done, except for a final newline
+	for path, diff := range diffsOf(last) { // the edit was made as approved, except for a final newline
 		require.Contains(t, shown, path)
 		require.Equal(t, diff.OldText, shown[path].OldText, path)
 		require.Equal(t, strings.TrimSuffix(diff.NewText, "\n"), strings.TrimSuffix(shown[path].NewText, "\n"), path)

@@ -90,9 +90,8 @@ func toolResults(t *testing.T, model *modelserver.Server) map[string]string {
 	return results
 }
 
-// What a model finds of the secrets of MCP servers, those of its own session and of another one, with the tools that need no permission and
-// with a command, as described in SECURITY.md: the environment of the servers themselves, which the system shows to each program of the
-// user.
+// A model can find the secrets of MCP servers, those of its session and of another one, with the tools that need no permission and with a
+// command, as described in SECURITY.md: in the environment of the server processes, which the system shows to each program of the user.
 func TestSecretsOfMCPServers(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		useMCP(model, "use", "tiny", "web")

@@ -374,8 +374,8 @@ func TestMCPServersStay(t *testing.T) {
 	})
 }
 
-// If the user has runtime settings of their own, droid ≥ 0.215 gets the servers with the session; an older one ignores them, which the user
-// is shown.
+// If the user has runtime settings, droid ≥ 0.215 gets the servers with the session; an older one ignores them, and the user sees a
+// warning.
 func TestMCPServersWithRuntimeSettings(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		useMCP(model, "use", "tiny")

@@ -163,8 +163,8 @@ func TestProviderOfTheClient(t *testing.T) {
 	})
 }
 
-// TestProviderMethods goes through all methods and capabilities, for clients that declare gateways and that do not, live, after a restart, and
-// in two windows of one server.
+// TestProviderMethods tests all methods and capabilities, with clients that declare gateways and clients that do not, live, after a
+// restart, and in two windows of one server.
 func TestProviderMethods(t *testing.T) {
 	provided(t, func(t *testing.T, model *modelserver.Server, h home) {
 		kept := newHome(t, h.version, model.URL()).keeps(t)

@@ -79,8 +79,8 @@ func toldOf(model *modelserver.Server, name string) (server, subagent bool) {
 	return strings.Contains(body, "server"+name), strings.Contains(body, "sub"+name)
 }
 
-// The first session is in another directory than the agent, at once or after the prewarmed droid has read the agent's directory: it has the
-// servers, hooks and subagents of its own directory, and only those.
+// If the first session is in another directory than the agent, at once or after the prewarmed droid has read the agent's directory, it has
+// the servers, hooks and subagents of its directory, and only those.
 func TestFirstSessionInOtherDirectory(t *testing.T) {
 	notKept(t, "it counts the droids of one editor after the other, and the server keeps those of the first")
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {

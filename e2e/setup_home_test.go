@@ -59,10 +59,10 @@ func (h home) protocol(t testing.TB) stream.Version {
 	return r.Protocol
 }
 
-// has reports what the program assumes: a droid between two releases with features of their own may have more.
+// has reports what the program assumes: a droid between two releases with new features may have more.
 func (h home) has(t testing.TB, f stream.Feature) bool {
 	t.Helper()
-	return h.protocol(t).Has(f)
+	return h.protocol(t).Supports(f)
 }
 
 // does reports what was recorded of the home's droid.

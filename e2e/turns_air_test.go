@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// TestAir: JetBrains' client is told typed failures, where the replay of a load ends, and copies a session up to a message.
+// TestAir checks that JetBrains' client gets typed failures and the end of a load's replay, and can copy a session up to a message.
 func TestAir(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("first", modelserver.Step{Text: "Answer 1."})

@@ -150,7 +150,7 @@ func TestBackgroundCommandEnds(t *testing.T) {
 func TestTitleWhileTheThreadMoves(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		if !h.has(t, stream.RenamesSessions) {
-			t.Skip(h.protocol(t).Lacks(stream.RenamesSessions))
+			t.Skip(h.protocol(t).UnsupportedText(stream.RenamesSessions))
 		}
 		model.On("first", modelserver.Step{Text: "One."})
 		model.On("second", modelserver.Step{Text: "Two."})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -47,7 +48,7 @@ func TestFewDescriptors(t *testing.T) {
 	a.requireGone("pids")
 }
 
-// inNamespace returns a command that runs another one in a mount namespace of its own, after a script.
+// inNamespace returns a command that runs another one in a new mount namespace, after a script.
 func inNamespace(t *testing.T, script string) []string {
 	t.Helper()
 	unshare := []string{"unshare", "-rm", "sh", "-c", "mount --make-rprivate / && " + script + ` && exec "$@"`, "sh"}
@@ -98,7 +99,7 @@ func TestHomeIsRemoved(t *testing.T) {
 	require.NotContains(t, a.open(10), `"error"`)
 	a.send(`{"jsonrpc":"2.0","id":11,"method":"session/list","params":{}}`)
 	require.Contains(t, a.response(11).Raw, `"sessions":[]`)
-	require.DirExists(t, home)
+	require.Eventually(t, func() bool { _, err := os.Stat(home); return err == nil }, patience, 10*time.Millisecond) // what makes it runs in the background
 }
 
 // A droid for another processor is named as that, with both systems.
@@ -182,7 +183,8 @@ func TestLineOf300MB(t *testing.T) {
 	require.Contains(t, string(log), `"bytes":300000001`)
 }
 
-// A machine that sleeps stops the agent and droid. What the editor has sent meanwhile is done when it wakes up.
+// TestSuspend checks that messages which the editor sends while the machine sleeps, which stops the agent and droid, are processed after it
+// wakes up.
 func TestSuspend(t *testing.T) {
 	t.Parallel()
 	a := startAgent(t, "", nil)

@@ -189,7 +189,7 @@ func usageError(stderr io.Writer, err error, cmd *cobra.Command) int {
 	return exitUsage
 }
 
-// wrong is usageError for the running command.
+// wrong reports wrong usage of the running command, see usageError.
 func (c *invocation) wrong(err error) int { return usageError(c.stderr, err, c.cmd) }
 
 // failed reports why a command failed.

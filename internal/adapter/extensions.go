@@ -36,11 +36,11 @@ func extension[P, R any](a *Agent, f func(s *session.Session, ctx context.Contex
 		if err := acperr.Decode(c.Params, &params); err != nil {
 			return nil, err
 		}
-		s, place, err := a.reach(c)
+		s, ticket, err := a.lookup(c)
 		if err != nil {
 			return nil, err
 		}
-		if err = s.Enter(place.Release); err != nil {
+		if err = s.Enter(ticket.Release); err != nil {
 			return nil, err
 		}
 		defer s.Exit(&err)

@@ -25,14 +25,14 @@ func (a *Agent) sessionOptions(c *wire.Call) (any, *jsonrpc.Error) {
 	if err := checkSessionID(p.SessionID); err != nil {
 		return nil, err
 	}
-	place := a.arrive(c, p.SessionID, registry.Asks)
-	defer place.Release()
-	s, ids, err := a.openOf(c.Context, place)
+	ticket := a.enqueue(c, p.SessionID, registry.Uses)
+	defer ticket.Release()
+	s, ids, err := a.openOf(c.Context, ticket)
 	switch {
 	case err != nil:
 		return nil, err
 	case s != nil:
-		return s.ListOptions(place.Release)
+		return s.ListOptions(ticket.Release)
 	}
 	stored, failure := a.Launcher.StoredSettings(c.Context, ids[len(ids)-1])
 	if failure != nil {

@@ -15,10 +15,10 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// The agent finds an open session by each id of its thread: those of the sessions
+// The agent finds an open session by each ID of its thread: those of the sessions
 // that droid made for it (after /compact and /rewind), also before this agent was
-// started. So no session of droid's is open in two processes, whichever of the ids is
-// used. What is asked of it takes effect in order, see package registry.
+// started. So none of droid's sessions is open in two processes, whichever of the IDs a
+// client uses. Requests take effect in order, see package registry.
 
 // checkSessionID refuses an id that could not be the name of a file in droid's
 // store. All methods that name a session call it.
@@ -32,8 +32,8 @@ func checkSessionID(id string) *jsonrpc.Error {
 	return nil
 }
 
-// idOf is the id of the session that the params of a call name.
-func idOf(c *wire.Call) (string, *jsonrpc.Error) {
+// sessionID is the id of the session that the params of a call name.
+func sessionID(c *wire.Call) (string, *jsonrpc.Error) {
 	var params struct {
 		SessionID string `json:"sessionId"`
 	}
@@ -43,99 +43,99 @@ func idOf(c *wire.Call) (string, *jsonrpc.Error) {
 	return params.SessionID, checkSessionID(params.SessionID)
 }
 
-// arrive gives a call its place behind all that came before, and lets the next line come.
-func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *session.Ticket {
+// enqueue queues a call behind the earlier ones, and lets the connection read the next line.
+func (a *Agent) enqueue(c *wire.Call, id string, kind registry.Kind) *session.Ticket {
 	defer c.Async()
-	return a.Sessions.Arrive(id, c.Method, kind)
+	return a.Sessions.Enqueue(id, c.Method, kind)
 }
 
-// turnOf waits for the turn of a place, which Unlock ends.
-func turnOf(ctx context.Context, p *session.Ticket) *jsonrpc.Error {
-	return session.PlaceError(p.Lock(ctx))
+// lock is Ticket.Lock with an error for the client.
+func lock(ctx context.Context, ticket *session.Ticket) *jsonrpc.Error {
+	return session.TicketError(ticket.Lock(ctx))
 }
 
-// reach finds the session that a call names when its turn has come. The caller leaves the
-// place when the call has taken effect.
-func (a *Agent) reach(c *wire.Call) (*session.Session, *session.Ticket, *jsonrpc.Error) {
-	id, err := idOf(c)
+// lookup returns the session that a call names when the earlier calls have taken effect. The caller must release
+// the ticket when this one has.
+func (a *Agent) lookup(c *wire.Call) (*session.Session, *session.Ticket, *jsonrpc.Error) {
+	id, err := sessionID(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	kind := registry.Asks
+	kind := registry.Uses
 	if c.Method == acp.AgentMethodSessionPrompt {
 		kind = registry.Prompts
 	}
-	p := a.arrive(c, id, kind)
-	if err := turnOf(c.Context, p); err != nil {
-		p.Release()
+	ticket := a.enqueue(c, id, kind)
+	if err := lock(c.Context, ticket); err != nil {
+		ticket.Release()
 		return nil, nil, err
 	}
-	s, known := p.Open()
-	p.Unlock()
+	s, known := ticket.Open()
+	ticket.Unlock()
 	if !known {
-		p.Release()
+		ticket.Release()
 		return nil, nil, acperr.UnknownSession(id)
 	}
-	return s, p, nil
+	return s, ticket, nil
 }
 
-// threadAt finds the ids of the thread that a request is about, the oldest first, when its
-// turn has come.
-func (a *Agent) threadAt(ctx context.Context, p *session.Ticket) ([]string, *jsonrpc.Error) {
-	if err := turnOf(ctx, p); err != nil {
+// threadAt returns the IDs of the thread that a request is about, the oldest first, when
+// the earlier requests have taken effect.
+func (a *Agent) threadAt(ctx context.Context, ticket *session.Ticket) ([]string, *jsonrpc.Error) {
+	if err := lock(ctx, ticket); err != nil {
 		return nil, err
 	}
-	p.Unlock()
-	ids, err := a.Threads.IDs(ctx, p.ID())
+	ticket.Unlock()
+	ids, err := a.Threads.IDs(ctx, ticket.ID())
 	if err != nil {
 		return nil, acperr.NotDone(acperr.Opening, err)
 	}
-	p.SetIDs(ids)
+	ticket.SetIDs(ids)
 	return ids, nil
 }
 
-// openOf finds the open session of a thread, by whichever id, when the request's turn has
-// come. If there is none, the request keeps the thread's files until it leaves its place.
-func (a *Agent) openOf(ctx context.Context, p *session.Ticket) (s *session.Session, ids []string, err *jsonrpc.Error) {
-	if ids, err = a.threadAt(ctx, p); err != nil {
+// openOf returns the open session of a thread, by any of its IDs, when the earlier requests have taken effect.
+// If there is none, the request uses the thread's files until its ticket is released.
+func (a *Agent) openOf(ctx context.Context, ticket *session.Ticket) (s *session.Session, ids []string, err *jsonrpc.Error) {
+	if ids, err = a.threadAt(ctx, ticket); err != nil {
 		return nil, nil, err
 	}
-	if err = turnOf(ctx, p); err != nil {
+	if err = lock(ctx, ticket); err != nil {
 		return nil, nil, err
 	}
-	defer p.Unlock()
-	if open := p.All(); len(open) > 0 {
+	defer ticket.Unlock()
+	if open := ticket.All(); len(open) > 0 {
 		return open[0], ids, nil
 	}
-	p.Keep()
+	ticket.UseFiles()
 	return nil, ids, nil
 }
 
-// takeThread finds the open session of the thread that the params name, by whichever
-// id, or makes one that works on the thread's newest session. It returns the thread's
-// ids, too.
-func (a *Agent) takeThread(ctx context.Context, at *session.Ticket, w instructions.Wanted) (s *session.Session, known bool, ids []string, err *jsonrpc.Error) {
-	if ids, err = a.threadAt(ctx, at); err != nil {
+// takeThread returns the open session of the thread that the params name, by any of its IDs,
+// or begins one that works on the thread's newest session. It also returns the thread's
+// IDs.
+func (a *Agent) takeThread(ctx context.Context, ticket *session.Ticket, w instructions.Wanted) (s *session.Session, known bool, ids []string, err *jsonrpc.Error) {
+	if ids, err = a.threadAt(ctx, ticket); err != nil {
 		return nil, false, nil, err
 	}
 	newest := ids[len(ids)-1]
 	search := append([]string{w.SessionID}, ids...) // the id that was asked for counts most, then the newest
 	slices.Reverse(search[1:])
-	if err = turnOf(ctx, at); err != nil {
+	if err = lock(ctx, ticket); err != nil {
 		return nil, false, nil, err
 	}
-	s, known = a.findOrBegin(at, search, newest, w)
+	s, known = a.findOrBegin(ticket, search, newest, w)
 	return s, known, ids, nil
 }
 
-// findOrBegin is takeThread in its turn.
-func (a *Agent) findOrBegin(at *session.Ticket, ids []string, newest string, w instructions.Wanted) (s *session.Session, known bool) {
-	defer at.Unlock()
-	if s, known = at.Find(ids); known {
-		at.Claim(s, ids) // another session may have one, which then stays apart
+// findOrBegin is takeThread with the ticket locked, which it unlocks.
+func (a *Agent) findOrBegin(ticket *session.Ticket, ids []string, newest string, w instructions.Wanted) (s *session.Session, known bool) {
+	defer ticket.Unlock()
+	if s, known = ticket.Find(ids); known {
+		ticket.AddIDs(s, ids) // another session may have one, which then stays apart
 		return s, true
 	}
 	s = session.New(&a.Deps, w.SessionID, newest, w.CWD, w.Servers)
-	at.Begin(s, ids)
+	ticket.Begin(s, ids)
 	return s, false
 }

@@ -15,7 +15,7 @@ import (
 
 // searchParams are the params of _droid/search.
 type searchParams struct {
-	SessionID  string `json:"sessionId"` // of an open session, whose directory is that of the project if there is no CWD
+	SessionID  string `json:"sessionId"` // of an open session; its directory is the project if there is no CWD
 	CWD        string `json:"cwd"`
 	Everywhere bool   `json:"everywhere"` // all projects
 	Query      string `json:"query"`
@@ -67,11 +67,11 @@ func (a *Agent) search(c *wire.Call) (any, *jsonrpc.Error) {
 func (a *Agent) searchedDirectory(c *wire.Call, p searchParams) (cwd string, err *jsonrpc.Error) {
 	switch {
 	case p.SessionID != "":
-		s, place, err := a.reach(c)
+		s, ticket, err := a.lookup(c)
 		if err != nil {
 			return "", err
 		}
-		if err := s.Enter(place.Release); err != nil {
+		if err := s.Enter(ticket.Release); err != nil {
 			return "", err
 		}
 		cwd = s.Directory()

@@ -20,20 +20,20 @@ const (
 // archiveSession archives a thread, whichever of its ids is given. If it is open, what it works on is cancelled, and it is closed (ACP's
 // schema of SDK 2.4.0); but not before it is archived, so that a failure ends nothing.
 func (a *Agent) archiveSession(c *wire.Call) (any, *jsonrpc.Error) {
-	place, err := a.setArchived(c, true)
+	ticket, err := a.setArchived(c, true)
 	if err != nil {
 		return nil, err
 	}
-	defer place.Release()
-	if err := turnOf(context.WithoutCancel(c.Context), place); err != nil {
+	defer ticket.Release()
+	if err := lock(context.WithoutCancel(c.Context), ticket); err != nil {
 		return nil, err
 	}
-	open := place.All()
-	place.Unlock()
+	open := ticket.All()
+	ticket.Unlock()
 	for _, s := range open {
 		a.Sessions.Forget(s)
 	}
-	place.Release()
+	ticket.Release()
 	for _, s := range open {
 		s.Close()
 	}
@@ -42,35 +42,35 @@ func (a *Agent) archiveSession(c *wire.Call) (any, *jsonrpc.Error) {
 
 // unarchiveSession restores an archived thread. An open one is not touched.
 func (a *Agent) unarchiveSession(c *wire.Call) (any, *jsonrpc.Error) {
-	place, err := a.setArchived(c, false)
+	ticket, err := a.setArchived(c, false)
 	if err != nil {
 		return nil, err
 	}
-	place.Release()
+	ticket.Release()
 	return struct{}{}, nil
 }
 
-// setArchived notes in the store whether the thread that a call names is archived. The caller releases the place, unless it gets an error.
-func (a *Agent) setArchived(c *wire.Call, archived bool) (at *session.Ticket, err *jsonrpc.Error) {
-	id, err := idOf(c)
+// setArchived notes in the store whether the thread that a call names is archived. The caller must release the ticket, unless it gets an error.
+func (a *Agent) setArchived(c *wire.Call, archived bool) (_ *session.Ticket, err *jsonrpc.Error) {
+	id, err := sessionID(c)
 	if err != nil {
 		return nil, err
 	}
-	place := a.arrive(c, id, registry.Asks) // it does not touch the session's files, so no closing session is hastened
+	ticket := a.enqueue(c, id, registry.Uses) // it does not touch the session's files, so no closing session is hastened
 	defer func() {
 		if err != nil {
-			place.Release()
+			ticket.Release()
 		}
 	}()
-	ids, err := a.threadAt(c.Context, place)
+	ids, err := a.threadAt(c.Context, ticket)
 	if err != nil {
 		return nil, err
 	}
-	if err := turnOf(c.Context, place); err != nil {
+	if err := lock(c.Context, ticket); err != nil {
 		return nil, err
 	}
-	open := place.All()
-	place.Unlock()
+	open := ticket.All()
+	ticket.Unlock()
 	if len(open) == 0 {
 		if err := a.checkStored(c.Context, id, ids); err != nil {
 			return nil, err
@@ -80,5 +80,5 @@ func (a *Agent) setArchived(c *wire.Call, archived bool) (at *session.Ticket, er
 	if failure != nil {
 		return nil, acperr.Internal("archive_failed", "The session was neither archived nor restored: "+failure.Error())
 	}
-	return place, nil
+	return ticket, nil
 }

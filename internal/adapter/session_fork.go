@@ -12,11 +12,11 @@ import (
 
 // forkSession copies the newest session of a thread. The copy gets its own process; the original stays as it is.
 func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
-	p, place, err := a.decodeNamed(c)
+	p, ticket, err := a.decodeNamed(c)
 	if err != nil {
 		return nil, err
 	}
-	defer place.Release()
+	defer ticket.Release()
 	w, err := a.readSession(c.Context, p)
 	if err != nil {
 		return nil, err
@@ -25,14 +25,14 @@ func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
 	if odd != nil {
 		return nil, acperr.InvalidParams("%v", odd)
 	}
-	s, ids, err := a.openOf(c.Context, place)
+	s, ids, err := a.openOf(c.Context, ticket)
 	if err != nil {
 		return nil, err
 	}
 	id := ""
 	switch {
 	case s != nil:
-		id, err = s.ForkAt(c.Context, place.Release, point)
+		id, err = s.ForkAt(c.Context, ticket.Release, point)
 	case point != nil:
 		id, err = a.CopyStoredAt(c.Context, ids[len(ids)-1], w.CWD, *point)
 	}

@@ -205,7 +205,7 @@ func (a *Agent) subscribeList(c *wire.Call) (any, *jsonrpc.Error) {
 		return nil, acperr.InvalidParams("there are %d subscriptions, which is the most; end one by %s", maxSubscriptions, protocol.AirListUnsubscribe)
 	}
 	a.Respond(c, protocol.AirListSubscription{SubscriptionID: id}, nil) // before the first change
-	a.Sessions.Beside(func() { a.sendChanges(ctx, id, cwd, s, last) })
+	a.Sessions.Go(func() { a.sendChanges(ctx, id, cwd, s, last) })
 	return nil, nil
 }
 

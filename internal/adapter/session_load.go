@@ -15,17 +15,17 @@ func (a *Agent) resumeSession(c *wire.Call) (any, *jsonrpc.Error) { return a.reo
 // reopen loads a session: in the process it has, if it is open here, else in a new
 // one.
 func (a *Agent) reopen(c *wire.Call, replay bool) (any, *jsonrpc.Error) {
-	p, place, err := a.decodeNamed(c)
+	p, ticket, err := a.decodeNamed(c)
 	if err != nil {
 		return nil, err
 	}
-	defer place.Release()
+	defer ticket.Release()
 	w, err := a.readSession(c.Context, p)
 	if err != nil {
 		return nil, err
 	}
 	l := session.LoadRequest{Wanted: w, Target: a.Launcher.Target(c.Context, w.CWD), Replay: replay}
-	s, known, ids, err := a.takeThread(c.Context, place, w)
+	s, known, ids, err := a.takeThread(c.Context, ticket, w)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *jsonrpc.Error) {
 	if !known { // an open session has its value
 		l.FollowUp = a.Threads.FollowUp(c.Context, ids)
 	}
-	result, stays, err := s.Load(c, place.Release, l)
+	result, stays, err := s.Load(c, ticket.Release, l)
 	if err != nil {
 		if !known && !stays {
 			a.Sessions.Forget(s)

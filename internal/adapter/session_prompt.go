@@ -28,20 +28,20 @@ func (a *Agent) prompt(c *wire.Call) (any, *jsonrpc.Error) {
 		return nil, acperr.InvalidParams("%v", wrong)
 	}
 	c.Params, _ = json.Marshal(map[string]string{"sessionId": params.SessionID}) // all that reach reads: the turn outlives its images; a text always encodes
-	s, place, err := a.reach(c)
+	s, ticket, err := a.lookup(c)
 	if err != nil && err.Code == acperr.CodeCancelled {
 		return protocol.PromptResult{StopReason: acp.StopReasonCancelled}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer place.Release()
-	return s.Prompt(c, place, params.SessionID, json.RawMessage(params.Prompt), bytes.Clone(schema))
+	defer ticket.Release()
+	return s.Prompt(c, ticket, params.SessionID, json.RawMessage(params.Prompt), bytes.Clone(schema))
 }
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
 func (a *Agent) cancelTurn(c *wire.Call) (any, *jsonrpc.Error) {
-	id, err := idOf(c)
+	id, err := sessionID(c)
 	if err != nil {
 		return nil, err
 	}

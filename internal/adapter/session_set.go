@@ -76,9 +76,9 @@ func (a *Agent) setModel(c *wire.Call) (any, *jsonrpc.Error) {
 
 // askToSet sets an option of the session that a call names.
 func (a *Agent) askToSet(c *wire.Call, id, value string) (any, *jsonrpc.Error) {
-	s, place, err := a.reach(c)
+	s, ticket, err := a.lookup(c)
 	if err != nil {
 		return nil, err
 	}
-	return s.ChangeOption(c, place.Release, id, value)
+	return s.ChangeOption(c, ticket.Release, id, value)
 }

@@ -18,17 +18,17 @@ const methodStatus = "session/status"
 
 // sessionStatus handles session/status. It starts no droid, and does not hasten the end of a session that is closing.
 func (a *Agent) sessionStatus(c *wire.Call) (any, *jsonrpc.Error) {
-	id, err := idOf(c)
+	id, err := sessionID(c)
 	if err != nil {
 		return nil, err
 	}
-	place := a.arrive(c, id, registry.Asks)
-	defer place.Release()
-	if err := turnOf(c.Context, place); err != nil {
+	ticket := a.enqueue(c, id, registry.Uses)
+	defer ticket.Release()
+	if err := lock(c.Context, ticket); err != nil {
 		return nil, err
 	}
-	_, open := place.Open()
-	place.Unlock()
+	_, open := ticket.Open()
+	ticket.Unlock()
 	if !open {
 		ids, err := a.Threads.IDs(c.Context, id)
 		if err != nil {

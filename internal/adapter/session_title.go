@@ -39,15 +39,15 @@ func (a *Agent) setTitle(c *wire.Call) (any, *jsonrpc.Error) {
 	if title == "" {
 		return nil, acperr.InvalidParams("the title has nothing that can be shown; give it at least one letter")
 	}
-	place := a.arrive(c, params.SessionID, registry.Opens)
-	s, ids, err := a.openOf(c.Context, place)
+	ticket := a.enqueue(c, params.SessionID, registry.Opens)
+	s, ids, err := a.openOf(c.Context, ticket)
 	switch {
 	case err != nil:
-		place.Release()
+		ticket.Release()
 	case s == nil:
-		err = a.setStoredTitle(c.Context, place, ids[len(ids)-1], title)
+		err = a.setStoredTitle(c.Context, ticket, ids[len(ids)-1], title)
 	default:
-		err = s.SetTitle(c.Context, place.Release, title)
+		err = s.SetTitle(c.Context, ticket.Release, title)
 	}
 	if err != nil {
 		return nil, err
@@ -56,12 +56,12 @@ func (a *Agent) setTitle(c *wire.Call) (any, *jsonrpc.Error) {
 }
 
 // setStoredTitle gives a thread that is not open here a title, by its newest session: a process loads that briefly and then ends in the
-// background. The request's place is released when that process is gone.
-func (a *Agent) setStoredTitle(ctx context.Context, at *session.Ticket, id, title string) *jsonrpc.Error {
+// background. The ticket is released when that process has exited.
+func (a *Agent) setStoredTitle(ctx context.Context, ticket *session.Ticket, id, title string) *jsonrpc.Error {
 	held := true
 	defer func() {
 		if held { // also after a panic
-			at.Release()
+			ticket.Release()
 		}
 	}()
 	client, release, failure := a.launchStored(ctx, id)
@@ -74,10 +74,10 @@ func (a *Agent) setStoredTitle(ctx context.Context, at *session.Ticket, id, titl
 		client.Kill()
 	}
 	held = false
-	a.Sessions.Beside(func() {
-		process.Close(at.Polite(), client)
+	a.Sessions.Go(func() {
+		process.Close(ticket.Graceful(), client)
 		release()
-		at.Release()
+		ticket.Release()
 	})
 	if err != nil {
 		return acperr.NotDone(acperr.Naming, err)

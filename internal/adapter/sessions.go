@@ -16,16 +16,15 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// decodeNamed reads the params of a method that opens a stored session, and gives the call
-// its place.
-func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *session.Ticket, err *jsonrpc.Error) {
+// decodeNamed decodes the params of a method that opens a stored session, and queues the call.
+func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, ticket *session.Ticket, err *jsonrpc.Error) {
 	if err = acperr.Decode(c.Params, &p); err == nil {
 		err = checkSessionID(p.SessionID)
 	}
 	if err != nil {
 		return p, nil, err
 	}
-	return p, a.arrive(c, p.SessionID, registry.Opens), nil
+	return p, a.enqueue(c, p.SessionID, registry.Opens), nil
 }
 
 // readSession reads the params of a method that opens a session, by what is on the disk.
@@ -63,12 +62,12 @@ func (a *Agent) newSession(c *wire.Call) (any, *jsonrpc.Error) {
 // politely in the background. If the session is opened again before that, the
 // process is killed.
 func (a *Agent) closeSession(c *wire.Call) (any, *jsonrpc.Error) {
-	s, place, err := a.reach(c)
+	s, ticket, err := a.lookup(c)
 	if err != nil {
 		return nil, err
 	}
 	a.Sessions.Forget(s)
-	place.Release()
+	ticket.Release()
 	s.Close()
 	return struct{}{}, nil
 }

@@ -16,34 +16,34 @@ import (
 // files are moved aside, see store.Delete. A session that does not exist is deleted
 // already. Nothing of an open session ends before it is known that its files can be moved.
 func (a *Agent) deleteSession(c *wire.Call) (any, *jsonrpc.Error) {
-	id, err := idOf(c)
+	id, err := sessionID(c)
 	if err != nil {
 		return nil, err
 	}
-	place := a.arrive(c, id, registry.Opens)
-	defer place.Release()
-	known, err := a.threadAt(c.Context, place)
+	ticket := a.enqueue(c, id, registry.Opens)
+	defer ticket.Release()
+	known, err := a.threadAt(c.Context, ticket)
 	if err != nil {
 		return nil, err
 	}
-	if err := turnOf(c.Context, place); err != nil {
+	if err := lock(c.Context, ticket); err != nil {
 		return nil, err
 	}
-	open := place.All()
-	place.Unlock()
+	open := ticket.All()
+	ticket.Unlock()
 	if err := a.checkDelete(c.Context, known, open); err != nil {
 		return nil, err // and the sessions stay
 	}
-	if err := turnOf(c.Context, place); err != nil {
+	if err := lock(c.Context, ticket); err != nil {
 		return nil, err
 	}
-	open = place.All()
-	ids := place.Keep(open...) // also those of which it could not be noted that the thread went on there
-	place.Unlock()
+	open = ticket.All()
+	ids := ticket.UseFiles(open...) // also those of which it could not be noted that the thread went on there
+	ticket.Unlock()
 	for _, s := range open {
 		s.CloseDeleted()
 	}
-	place.Alone()
+	ticket.WaitForFiles()
 	more, unknown := a.Threads.IDs(context.Background(), id) // a command may have had droid make one in the meantime
 	if unknown != nil {
 		return nil, notDeleted(unknown)

@@ -40,10 +40,10 @@ func (a *Agent) steer(c *wire.Call) (any, *jsonrpc.Error) {
 	if b := params.Meta.Steering.IdleBehavior; b != nil && *b != session.PromptRequired {
 		return nil, acperr.InvalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, session.PromptRequired)
 	}
-	s, place, err := a.reach(c)
+	s, ticket, err := a.lookup(c)
 	if err != nil {
 		return nil, err
 	}
-	defer place.Release()
-	return s.Steer(c, place, params.SessionID, params.Prompt, params.asksBack())
+	defer ticket.Release()
+	return s.Steer(c, ticket, params.SessionID, params.Prompt, params.asksBack())
 }

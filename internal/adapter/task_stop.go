@@ -17,11 +17,11 @@ func (a *Agent) stopTask(c *wire.Call) (any, *jsonrpc.Error) {
 	if err := acperr.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
-	s, place, err := a.reach(c)
+	s, ticket, err := a.lookup(c)
 	if err != nil {
 		return nil, err
 	}
-	stopped, err := s.StopTask(place.Release, params.AsyncTaskID)
+	stopped, err := s.StopTask(ticket.Release, params.AsyncTaskID)
 	if err != nil {
 		return nil, err
 	}

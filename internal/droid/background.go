@@ -47,8 +47,8 @@ func (p *process) findBackground(id int) (BackgroundCommand, error) {
 }
 
 // MayStillRun reports whether a background command of a droid that has exited may still be running: droid does not end it if droid itself
-// is killed, and 0.99 does not if its agent is. The process is identified by its ID and start time, which is that of its output file, whose
-// name has the ID (0.99 to 0.225). It returns true if the system cannot tell.
+// is killed, and 0.99 does not if its agent is. The process is identified by its ID and start time, which equals that of its output file,
+// whose name has the ID (0.99 to 0.225). It returns true if the system cannot tell.
 func MayStillRun(id int, output string) bool {
 	name := outputName().FindStringSubmatch(filepath.Base(output))
 	if name == nil {

@@ -49,7 +49,7 @@ func TestOpenOutput(t *testing.T) {
 	}
 }
 
-// A command that was left behind is known by its process and by the time in the name of its output.
+// A command that was left behind is identified by its process and by the time in the name of its output.
 func TestMayStillRun(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

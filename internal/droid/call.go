@@ -110,7 +110,7 @@ func (c *Client) exchange(ctx context.Context, id, method string, params any) (j
 // enter waits until the call may be sent (quirk 12): before 0.215 some errors do not name their call, so these droids get one call at a
 // time.
 func (c *Client) enter(ctx context.Context, method string) (leave func(), err error) {
-	if method == methodInterrupt || c.Version().Has(stream.NamesRequestOfErrors) {
+	if method == methodInterrupt || c.Version().Supports(stream.NamesRequestOfErrors) {
 		return func() {}, nil
 	}
 	select {

@@ -8,7 +8,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// droid's reports of what it runs are checked against what it may run.
+// droid's reports of what it runs are compared with what it may run.
 func TestForbidden(t *testing.T) {
 	const mine = `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"./mine"}]}]},"autonomyMode":"auto-low"}`
 	k := &processChecks{home: writeHome(t, map[string]string{"settings.json": mine}), hooks: []string{"droid-acp hook"}}

@@ -94,7 +94,7 @@ func TestWaitForTurnEnds(t *testing.T) {
 	require.False(t, exit.Started)
 }
 
-// An error without an id that is no call's (quirk 12).
+// An error without an id belongs to no call (quirk 12).
 func TestNullIDWithoutCall(t *testing.T) {
 	c, p := newPeer(t, old)
 	p.refuse("null", -32603, "Session interrupted by user")
@@ -106,8 +106,7 @@ func TestNullIDWithoutCall(t *testing.T) {
 	require.ErrorContains(t, <-interrupt, "interrupt_session: droid: no")
 }
 
-// droid answers a call that was given up all the same. That answer is not taken
-// for that of the call that came after it.
+// droid still answers a call that was abandoned. That answer is not mistaken for the answer to the next call.
 func TestGivenUpCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newPeer(t, old)

@@ -125,7 +125,7 @@ func (c *Client) closeSession(until time.Time) bool {
 	c.mu.Lock()
 	session := c.state.session
 	c.mu.Unlock()
-	if c.proc == nil || session == "" || !c.Version().Has(stream.ClosesSessions) || c.HasChildren() {
+	if c.proc == nil || session == "" || !c.Version().Supports(stream.ClosesSessions) || c.HasChildren() {
 		return false
 	}
 	login := make(chan bool, 1)

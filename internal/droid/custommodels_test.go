@@ -73,7 +73,7 @@ func TestModelsLeaveTheFile(t *testing.T) {
 	}
 }
 
-// What a project names, and the user, does not take a session to another provider.
+// A model that both the project and the user name does not switch a session to another provider.
 func TestModelsOfAProviderAreTheDefault(t *testing.T) {
 	home := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(home, ".factory"), 0o700))

@@ -18,14 +18,14 @@ import (
 // project's files (0.99 to 0.225). But it has settings for one process, which override the project's (measured on 0.99.0, 0.215.0 and
 // 0.225.2):
 //
-//   - mcpPolicy refuses each MCP server whose command, arguments or host have none of the
-//     texts of a list in them. It also refuses servers that a file names later on.
+//   - mcpPolicy refuses each MCP server whose command, arguments or host contain none of the
+//     texts of a list. It also refuses servers that a file names later on.
 //   - An MCP server of the same name takes the place of the project's.
 //   - hooks.hooksDisabled turns off all hooks, the user's too. Before 0.215 the hooks of the
 //     process replace all others event by event, so there the user's can be put in.
-//   - commandDenylist has droid ask about a command that a commandAllowlist allows.
-//   - sessionDefaultSettings, and the same keys beside it, have the mode in which a session
-//     starts, and its model.
+//   - commandDenylist makes droid ask about a command that a commandAllowlist allows.
+//   - sessionDefaultSettings, and the same keys at the top level, set the mode in which a
+//     session starts, and its model.
 //
 // A process that was started in an empty directory reads nothing of the project before the session is opened.
 //
@@ -114,7 +114,7 @@ func (c *Client) limitHooks(settings map[string]any, user projectconfig.User, tr
 	own, _ := settings["hooks"].(hooksByEvent)
 	switch {
 	case c.Version().IsZero() || user.Others || trusted.HidesHooks():
-	case !c.Version().Has(stream.AddsHooks):
+	case !c.Version().Supports(stream.AddsHooks):
 		users, err := homeHooks(Home(c.env), hookEvents)
 		if err != nil {
 			return
@@ -221,8 +221,8 @@ func (c *Client) exclude(settings map[string]any, servers map[string]any, r Runt
 	if err != nil {
 		return unreadable(err)
 	}
-	if !c.Version().Has(stream.ExcludesProjectFiles) {
-		return &ExcludeError{Why: c.Version().Lacks(stream.ExcludesProjectFiles)}
+	if !c.Version().Supports(stream.ExcludesProjectFiles) {
+		return &ExcludeError{Why: c.Version().UnsupportedText(stream.ExcludesProjectFiles)}
 	}
 	for _, i := range r.Without.Of(projectconfig.MCPServer) {
 		if _, ours := servers[i.Name]; ours || !projectconfig.SafeName(i.Name) {
@@ -260,7 +260,7 @@ func (c *Client) excludeHooks(settings map[string]any, user projectconfig.User, 
 	if !r.replacesHooks() {
 		return nil
 	}
-	if c.Version().Has(stream.AddsHooks) {
+	if c.Version().Supports(stream.AddsHooks) {
 		if user.Hooks {
 			return &ExcludeError{Why: "this droid can leave out the project's hooks only together with your own in ~/.factory, which may forbid something."}
 		}
@@ -366,7 +366,7 @@ func ignoredKinds(v stream.Version) (kinds []projectconfig.Kind) {
 	if v.HasVocabulary() {
 		kinds = append(kinds, projectconfig.UnknownKey)
 	}
-	if v.Has(stream.PreloadsNothing) {
+	if v.Supports(stream.PreloadsNothing) {
 		kinds = append(kinds, projectconfig.Preload)
 	}
 	return kinds
@@ -403,11 +403,11 @@ func (c *Client) ProjectModels() map[string]string {
 // before 0.215 has no commands, and is never stale.
 func (c *Client) HasStaleTexts(now projectconfig.Layer) bool {
 	given := c.given.Load()
-	return c.own != nil && given != nil && given.Texts != now.Texts && c.Version().Has(stream.ExpandsCommands)
+	return c.own != nil && given != nil && given.Texts != now.Texts && c.Version().Supports(stream.ExpandsCommands)
 }
 
 // StartedExcluding returns what the process was started without, see Command.Without.
 func (c *Client) StartedExcluding() *projectconfig.Layer { return c.started }
 
-// Without returns the part of a project that the process was told to exclude, nil for nothing. A guarded process excludes nothing known.
+// Without returns the part of a project that the process excludes, nil for nothing. A guarded process excludes nothing known.
 func (c *Client) Without() *projectconfig.Layer { return c.without.Load() }

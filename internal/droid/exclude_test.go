@@ -73,7 +73,7 @@ func TestNoStartWithALayer(t *testing.T) {
 	}
 }
 
-// What a user makes git read from the environment is kept.
+// git configuration that a user sets by the environment is kept.
 func TestWithoutPrograms(t *testing.T) {
 	own := []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=A"}
 	require.Equal(t, append(own, "GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_COUNT=4", "GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false",

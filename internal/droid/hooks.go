@@ -58,7 +58,7 @@ func (c *Client) allHooks(r Runtime) (hooksByEvent, error) {
 		}
 		all[h.Event] = append(all[h.Event], entry)
 	}
-	if version.Has(stream.AddsHooks) {
+	if version.Supports(stream.AddsHooks) {
 		return all, nil
 	}
 	if r.replacesHooks() {

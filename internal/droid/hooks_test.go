@@ -39,7 +39,7 @@ func startVersion(t *testing.T, version string, env ...string) *Client {
 	return c
 }
 
-// settingsOf opens a session and returns what the settings file holds then.
+// settingsOf opens a session and returns the content of the settings file at that time.
 func settingsOf(t *testing.T, c *Client) string {
 	t.Helper()
 	if !c.Version().IsZero() {
@@ -93,7 +93,7 @@ func TestNoHooksForAnUnknownVersion(t *testing.T) {
 	require.JSONEq(t, `{`+noMCP+`}`, settingsOf(t, c))
 }
 
-// A settings file that cannot be written is another error: it is unknown what droid has.
+// A settings file that cannot be written is a separate error: it is unknown which settings droid has.
 func TestUnwritableSettings(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere the settings are a file that can be written at any time")

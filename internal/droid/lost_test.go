@@ -10,8 +10,8 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// A line that is too long is not lost without a word: it is an event, the caller
-// who waits for it gets an error, and droid, where it waits, a refusal.
+// A line that is too long is reported: as an event, as an error to a caller that waits for it, and, if droid waits for an answer, as a
+// refusal.
 func TestTooLongLineIsReported(t *testing.T) {
 	c, p := newPeer(t, "1.220.0")
 	long := strings.Repeat("x", shortBounds.line)

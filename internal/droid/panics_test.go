@@ -12,8 +12,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// TestPanicEndsThisDroidAlone: in each goroutine of the client. The process goes
-// with it, and who calls learns why.
+// TestPanicEndsThisDroidAlone checks each goroutine of the client: a panic also ends the process, and callers get the reason.
 func TestPanicEndsThisDroidAlone(t *testing.T) {
 	for where, word := range map[string]string{
 		"reading":         "droid wrote a line that is no message",

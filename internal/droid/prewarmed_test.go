@@ -44,7 +44,7 @@ func (a *prewarmedStart) running() (n int) {
 	return len(a.clients) - len(slices.DeleteFunc(slices.Clone(a.clients), func(c *Client) bool { return !hasExited(c) }))
 }
 
-// Nothing is started once Discard was called, whoever asks for it.
+// Nothing is started after Discard, whichever method asks for it.
 func TestSpareStartsNothingAfterDiscard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var droids prewarmedStart

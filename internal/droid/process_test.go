@@ -109,7 +109,7 @@ func (l lifeline) accept() (pid int, awaitDeath func()) {
 	}
 }
 
-// acceptTalker is accept with a function that returns what the process still says.
+// acceptTalker is accept with a function that returns the remaining output of the process.
 func (l lifeline) acceptTalker() (pid int, said func() string) {
 	l.t.Helper()
 	require.NoError(l.t, l.l.(*net.UnixListener).SetDeadline(time.Now().Add(patience)))

@@ -102,7 +102,7 @@ func TestHasChildren(t *testing.T) {
 	}
 }
 
-// What droid started in its own process group ends with it, however it ends: asked to end unless a forced end leaves no time.
+// Processes that droid started in its process group end with it, however it ends: with a signal first, unless a forced end leaves no time.
 func TestDroidsGroupEndsWithIt(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

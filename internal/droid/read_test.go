@@ -173,7 +173,7 @@ func (s *script) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// readAll returns when each read of the reader ended, and what it returned.
+// readAll returns the results of the reader's reads, and the times at which they returned.
 func readAll(t *testing.T, lines ...scripted) (when []time.Duration, texts []string) {
 	t.Helper()
 	s := &script{began: time.Now(), lines: lines}

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The answers of 0.225.2, cut to what is read.
+// Answers of 0.225.2, reduced to the fields that are read.
 func TestReadRuleCheck(t *testing.T) {
 	for text, want := range map[string]RuleCheck{
 		`{"sources":[],"preview":{"command":"x","decision":{"decision":"allow","source":"legacy-allowlist","patterns":["touch","make"]},"matches":[]}}`: {Decision: "allow", Source: "legacy-allowlist", Patterns: []string{"touch", "make"}},

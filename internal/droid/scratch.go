@@ -12,7 +12,8 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// installationFiles have the ids of droid's installation and of the machine, which a droid without them makes anew and reports (0.215, 0.225).
+// installationFiles have the ids of droid's installation and of the machine. A droid without them creates and reports new ones (0.215,
+// 0.225).
 var installationFiles = []string{"telemetry/droid-installation-id", "host.json"}
 
 // linkSettings makes a directory for all that a process stores (see Command.Scratch), and links the settings of the user whose directory is

@@ -50,7 +50,7 @@ func Search(ctx context.Context, path string, env []string, query string) ([]Fou
 	return readFound(out.Bytes())
 }
 
-// marks are what droid puts around the words that it has found (0.99 to 0.225).
+// marks removes the marks that droid puts around the words that it has found (0.99 to 0.225).
 var marks = strings.NewReplacer("<mark>", "", "</mark>", "")
 
 // readFound decodes droid's answer, and removes its marks.

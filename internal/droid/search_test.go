@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An answer of 0.225.2, cut to what is read, and what is none.
+// An answer of 0.225.2, reduced to the fields that are read, and invalid answers.
 func TestReadFound(t *testing.T) {
 	found, err := readFound([]byte(`a warning
 {"query":"x","sessions":[{"sessionId":"a","jsonlPath":"/secret","hits":[{"docId":"d","kind":"message_text","messageRole":"user","snippets":["the <mark>zebra</mark> of <mark>x</mark>"]}],"totals":{}}]}`))

@@ -133,7 +133,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 	if err := c.settings.set(data, r.MCPServers); err != nil {
 		return err
 	}
-	if len(hooks) > 0 && r.Without != nil && c.Version().Has(stream.AddsHooks) && r.Without.HidesHooks() {
+	if len(hooks) > 0 && r.Without != nil && c.Version().Supports(stream.AddsHooks) && r.Without.HidesHooks() {
 		noHooks = fmt.Errorf("%w: those of a project that is not trusted are left out, and with them all others", ErrHooks)
 	}
 	c.hooked.Store(len(r.Hooks) > 0 && noHooks == nil)
@@ -168,7 +168,7 @@ func (c *Client) AwaitVersion(ctx context.Context) stream.Version {
 // few milliseconds after it has reported its version, 0.4 s on a busy machine, and reports them.
 func (c *Client) AwaitStart(ctx context.Context) stream.Version {
 	v := c.AwaitVersion(ctx)
-	if v.IsZero() || v.Has(stream.LooksForServersLate) {
+	if v.IsZero() || v.Supports(stream.LooksForServersLate) {
 		return v
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.bounds.look)

@@ -134,7 +134,7 @@ func (f *settingsFile) opened(v stream.Version) {
 	defer f.mu.Unlock()
 	switch {
 	case f.whole == nil: // nothing to hide, or droid has exited
-	case !v.Has(stream.ReadsSettingsLate):
+	case !v.Supports(stream.ReadsSettingsLate):
 		_ = f.put(true) // a failure is logged
 	default:
 		f.stop()
@@ -194,7 +194,7 @@ func (f *settingsFile) handle(ev stream.Event, v stream.Version) {
 			f.subagents(func() { clear(f.tasks) })
 		}
 	case stream.ToolCall:
-		if e.ToolUse.Name == toolTask && !v.Has(stream.RunsSubagentsApart) {
+		if e.ToolUse.Name == toolTask && !v.Supports(stream.RunsSubagentsApart) {
 			f.subagents(func() {
 				if _, runs := f.tasks[e.ToolUse.ID]; !runs { // droid reports a call several times
 					f.tasks[e.ToolUse.ID] = false

@@ -96,7 +96,7 @@ func TestSetRuntime(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// A user who has such settings keeps them.
+// The runtime settings of a user are kept.
 func TestUsersOwnRuntimeSettings(t *testing.T) {
 	c := startTaking(t, EnvSettings+"=/mine.json")
 	require.False(t, c.TakesRuntime())

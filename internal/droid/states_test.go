@@ -14,8 +14,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// TestRefusedPromptLeavesDroidIdle: there is no turn to interrupt before it is
-// closed.
+// TestRefusedPromptLeavesDroidIdle checks that closing droid after a refused prompt does not interrupt a turn, since there is none.
 func TestRefusedPromptLeavesDroidIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newPeer(t, young)

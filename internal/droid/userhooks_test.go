@@ -84,7 +84,7 @@ func realDir(t *testing.T) string {
 	return dir
 }
 
-// A link is followed before parents are looked at; those of the link do not count.
+// A link is followed before parents are examined; the parents of the link do not count.
 func TestUserHooksBehindALink(t *testing.T) {
 	home := realDir(t)
 	repository := filepath.Join(home, "real", "repository")

@@ -58,8 +58,8 @@ func TestLongestID(t *testing.T) {
 	require.Len(t, o.kept, limit, "a long word")
 }
 
-// TestOutboxLimits: full at 1024 lines or 2 MiB, and no more than four times that
-// of what an editor asks; there is room when there is of both.
+// TestOutboxLimits checks that the outbox is full at 1024 lines or 2 MiB, holds at most four times as much of answers to the editor,
+// and has room again below both limits.
 func TestOutboxLimits(t *testing.T) {
 	fill := func(o *Outbox, lines, size int) {
 		for range lines {
@@ -95,8 +95,7 @@ func TestOutboxLimits(t *testing.T) {
 	}
 }
 
-// TestRoomIsOfLinesAndBytes: few lines that are long are no room, nor many short
-// ones.
+// TestRoomIsOfLinesAndBytes checks that a few long lines fill the outbox, as do many short ones.
 func TestRoomIsOfLinesAndBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{tokens: make(chan struct{}, 1)}
@@ -195,8 +194,7 @@ func TestLongestText(t *testing.T) {
 	}
 }
 
-// TestTextWithoutCharacters: where no character begins a text is cut all the same, at
-// most four bytes before the limit.
+// TestTextWithoutCharacters checks that a text without the start of a character is still cut, at most four bytes before the limit.
 func TestTextWithoutCharacters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{tokens: make(chan struct{}, 9)}

@@ -47,7 +47,7 @@ func TestHandlerGetsCallsAndGivesResponses(t *testing.T) {
 	})
 }
 
-// TestNothingIsReadBeforeRun: what the handler uses may be set up after New.
+// TestNothingIsReadBeforeRun checks that the handler's state may be set up after New.
 func TestNothingIsReadBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, stdin := io.Pipe()
@@ -63,7 +63,7 @@ func TestNothingIsReadBeforeRun(t *testing.T) {
 	})
 }
 
-// TestCloseWithoutRun: nothing is left behind.
+// TestCloseWithoutRun checks that nothing is left behind.
 func TestCloseWithoutRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, _ := io.Pipe()
@@ -111,9 +111,8 @@ func TestCallsAreOrdered(t *testing.T) {
 	})
 }
 
-// TestNothingOvertakesAResponse: what is sent once a response is written comes
-// behind it, whoever else sends in between, and also when the request was cancelled,
-// which ends its context long before.
+// TestNothingOvertakesAResponse checks that messages sent after a response was written come after it, whatever else is sent in between,
+// even if the request was cancelled, which ends its context much earlier.
 func TestNothingOvertakesAResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 200

@@ -2,16 +2,15 @@
 // outgoing queue; acp/wire, droid and remote use them. The package handles lines, their order and size, and matches responses with
 // requests; methods are up to its callers.
 //
-// Messages are handled in order. Reading continues meanwhile up to a limit, so that the end of the input and "$/cancel_request" are noticed
-// while a handler holds up the others or responses wait for a slow peer.
+// Messages are handled in order. While a handler holds up the others, or responses wait for a slow peer, reading continues up to a limit,
+// so that the end of the input and "$/cancel_request" are noticed.
 //
 // The API prevents two mistakes:
 //
 //   - A message of the next prompt overtakes the response to the previous one. Call.Respond queues the response before the handler returns.
 //   - The goroutine that owns a session blocks on a full outbox, and then misses the cancellation that would end the flood. No method that
-//
-// sends blocks: Text and Notify always accept. A producer of many messages first checks Full and waits for it together with everything
-// else.
+//     sends blocks: Text and Notify always accept. A producer of many messages first checks Full and waits for it together with everything
+//     else.
 package jsonrpc
 
 import (

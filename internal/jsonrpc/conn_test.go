@@ -99,7 +99,7 @@ func TestNotify(t *testing.T) {
 	})
 }
 
-// TestLinesAreWellFormed: strict readers take each line, whatever is passed on in it.
+// TestLinesAreWellFormed checks that strict readers accept each line, whatever data it passes on.
 func TestLinesAreWellFormed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		raw := json.RawMessage("{\"a\xff\":\"\\ud83d\", \"b\":\"\\ud83d\\ude00\"}")
@@ -158,8 +158,7 @@ func TestRunEnds(t *testing.T) {
 	}
 }
 
-// TestRunEndsWhileAHandlerIsNotOrdered: what comes behind is not read any more,
-// and the response is waited for.
+// TestRunEndsWhileAHandlerIsNotOrdered checks that no further messages are read, and that Run waits for the response.
 func TestRunEndsWhileAHandlerIsNotOrdered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, release := make(chan string, 2), make(chan struct{})

@@ -11,8 +11,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// readThrough reads input to its end and returns the messages in it, and the answers to
-// what is none.
+// readThrough reads input to its end and returns the messages in it, and the answers to invalid ones.
 func readThrough(t *testing.T, input io.Reader) (passed []string, answers []string) {
 	t.Helper()
 	c := New(input, io.Discard, nil, Options{}, zap.NewNop())
@@ -105,7 +104,7 @@ func TestValidMessages(t *testing.T) {
 	require.Empty(t, answers)
 }
 
-// TestWhiteSpaceAroundAMessage is nobody's: a line of it alone is not answered.
+// TestWhiteSpaceAroundAMessage checks that white space is ignored: a line of nothing else is not answered.
 func TestWhiteSpaceAroundAMessage(t *testing.T) {
 	for _, space := range []string{" ", "\t", "\r", " \t \r\r \t"} {
 		line := space + `{"jsonrpc":"2.0","method":"m"}` + space
@@ -135,8 +134,8 @@ func TestLongestLinePasses(t *testing.T) {
 	require.Equal(t, []string{line}, passed)
 }
 
-// TestNoResponseWithoutMethod: what is no request is not answered, not with an error
-// either. Two peers that answered such answers would never end.
+// TestNoResponseWithoutMethod checks that anything but a request is not answered, not even with an error. Two peers that answered such
+// answers would never stop.
 func TestNoResponseWithoutMethod(t *testing.T) {
 	for _, line := range []string{
 		`{}`,

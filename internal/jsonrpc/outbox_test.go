@@ -223,8 +223,7 @@ func (w *roomyWriter) WriteNow(p []byte) int {
 	return n
 }
 
-// TestPutNow: what is written at once is not queued, what is not keeps its place, and data
-// stays the caller's.
+// TestPutNow checks that data written at once is not queued, that the rest keeps its place, and that data still belongs to the caller.
 func TestPutNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &roomyWriter{slowWriter{tokens: make(chan struct{})}, 9}
@@ -270,7 +269,7 @@ func TestPutNowOfAPeerThatIsGone(t *testing.T) {
 	})
 }
 
-// What is written is recorded: each line, and the parts of one text together.
+// Written lines are recorded, each separately, and the parts of one text together.
 func TestOutboxRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := flight.New(1 << 20)

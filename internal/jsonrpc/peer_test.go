@@ -87,7 +87,7 @@ func (p *peer) send(format string, args ...any) {
 	p.stdin.write(format + "\n")
 }
 
-// stdin is a pipe that takes what is written at once.
+// stdin is a pipe that accepts written data at once.
 type stdin struct {
 	mu   sync.Mutex
 	data []byte
@@ -131,7 +131,7 @@ func (in *stdin) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// got returns what the editor has read when nothing moves any more.
+// got returns what the editor has read once nothing changes any more.
 func (p *peer) got() []string {
 	synctest.Wait()
 	p.mu.Lock()

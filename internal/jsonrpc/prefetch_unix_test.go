@@ -20,8 +20,8 @@ type fileReader struct {
 
 func (r fileReader) File() *os.File { return r.file }
 
-// The end of a pipe or a socket is noticed, though more waits in it than is read ahead. The writer of a socket may go on
-// reading from it.
+// The end of a pipe or a socket is noticed even if it contains more than is read ahead. The writer of a socket may continue to read from
+// it.
 func TestEndBeyondPrefetch(t *testing.T) {
 	for name, tc := range map[string]struct{ socket, wrapped bool }{"a pipe": {}, "a socket": {socket: true}, "a pipe in a reader": {wrapped: true}} {
 		t.Run(name, func(t *testing.T) {

@@ -49,8 +49,7 @@ func TestLinesLimit(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// The memory of a long line is not used again, so what is decoded of it may share
-// it. That of a short one is.
+// The memory of a long line is not reused, so decoded values may share it. The memory of a short one is reused.
 func TestLongLineIsOwned(t *testing.T) {
 	long := strings.Repeat("a", 2*partSize)
 	l := NewLines(strings.NewReader(long+"\nx\n"+strings.Repeat("b", 2*partSize)+"\n"), 1<<30, nil)

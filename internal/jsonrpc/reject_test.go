@@ -21,8 +21,7 @@ func answerOf(t *testing.T, answer string) (id string, code int) {
 	return string(m.ID), m.Error.Code
 }
 
-// TestRefusedRequestKeepsItsID: who waits for an answer gets one, wherever the id
-// can be known.
+// TestRefusedRequestKeepsItsID checks that a refused request is answered with its id wherever the id can be read.
 func TestRefusedRequestKeepsItsID(t *testing.T) {
 	deep := strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)
 	long := strings.Repeat("a", 11<<20)
@@ -83,8 +82,8 @@ func TestRefusedRequestKeepsItsID(t *testing.T) {
 	}
 }
 
-// TestRefusedBatchAnswersEachRequest: ACP has no batches, but each request in one
-// has somebody who waits.
+// TestRefusedBatchAnswersEachRequest checks that each request of a batch is answered, although ACP has no batches, since a caller waits for
+// each.
 func TestRefusedBatchAnswersEachRequest(t *testing.T) {
 	passed, answers := readThrough(t, strings.NewReader(
 		`[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","method":"b"},{"jsonrpc":"2.0","id":"c","method":"c"},7]`+"\n"))
@@ -129,8 +128,7 @@ func TestRefusedResponseEndsItsRequest(t *testing.T) {
 	}
 }
 
-// TestEndlessLineIsReadInBoundedMemory: the id behind a quarter of a GB is found, and
-// the line is not kept.
+// TestEndlessLineIsReadInBoundedMemory checks that the id after a quarter of a GB is found, and that the line is not kept.
 func TestEndlessLineIsReadInBoundedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes 7 s of a processor with the race detector")

@@ -167,8 +167,8 @@ func TestWhatWasReadBeforeTheEnd(t *testing.T) {
 	})
 }
 
-// TestMemoryForWhatWaitsIsBounded: the editor is not read any more, and the end of the
-// connection does not wait for it.
+// TestMemoryForWhatWaitsIsBounded checks that the editor's input is no longer read, and that the end of the connection does not wait for
+// it.
 func TestMemoryForWhatWaitsIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := serve(t, func(c *Call) (any, *Error) {
@@ -209,8 +209,7 @@ func TestRespondLater(t *testing.T) {
 	})
 }
 
-// TestCancelledByAnotherSpelling of its id, which may be written in several ways; a text
-// is no number.
+// TestCancelledByAnotherSpelling checks a cancel with another spelling of the id, which JSON allows for numbers; a string is not a number.
 func TestCancelledByAnotherSpelling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := make(chan *Call, 9)
@@ -229,8 +228,8 @@ func TestCancelledByAnotherSpelling(t *testing.T) {
 	})
 }
 
-// TestReadToEnd: a child's mistakes are reported to the caller, its lines have a
-// bound of their own, and what it writes is read also when it reads no more.
+// TestReadToEnd checks that a child's mistakes are reported to the caller, that its lines have a separate limit, and that its output is
+// read even after it stops reading.
 func TestReadToEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var refused []string

@@ -49,15 +49,13 @@ func steps(t *testing.T) int {
 	return n
 }
 
-// TestStateHoldsInAnyOrder: lines, answers, cancels and ends come in random orders, and
-// each step does what the model says.
+// TestStateHoldsInAnyOrder runs lines, answers, cancels and ends in random orders, and compares each step with the model.
 func TestStateHoldsInAnyOrder(t *testing.T) {
 	seed := rand.Int63()
 	require.NoError(t, drive(func(s *state) machine { return s }, steps(t), rand.New(rand.NewSource(seed))), "seed %d", seed)
 }
 
-// drive makes random steps with machines, a new one after each stop, and says what was
-// wrong.
+// drive makes random steps with machines, a new one after each stop, and returns the first difference from the model.
 func drive(build func(*state) machine, steps int, random *rand.Rand) error {
 	var m machine
 	var o *model
@@ -314,7 +312,7 @@ func (m overBesideAHolder) isOver() bool { return m.ended && len(m.waiting) == 0
 func (m overTooEarly) isOver() bool      { return m.ended && m.current == nil }
 func (m neverFull) isFull() bool         { return false }
 
-// TestCheckDetectsBrokenStates: what the property test is worth.
+// TestCheckDetectsBrokenStates checks that the property test finds faults.
 func TestCheckDetectsBrokenStates(t *testing.T) {
 	for _, build := range []func(*state) machine{
 		func(s *state) machine { return ignoresOrder{s} },

@@ -121,7 +121,7 @@ func (c *checker) text(ev Text) {
 	c.texts[ev.MessageID][kindOf(ev.Thought)].WriteString(ev.Text)
 }
 
-// restarted forgets what is void.
+// restarted drops the text that is void.
 func (c *checker) restarted(ev TextRestarted) {
 	t := c.texts[ev.MessageID]
 	if t == nil || ev.Void < 0 || ev.VoidThought < 0 || ev.Void+ev.VoidThought == 0 {

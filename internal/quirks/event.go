@@ -15,8 +15,8 @@ type TurnStarted struct {
 	MessageID string // of the user message in droid's history
 }
 
-// PromptMerged reports that droid added a prompt to the running turn, as steering (quirk 2). It gets no turn of its own. If
-// Normalizer.Begin announced it, a TurnEnded for it follows that of the turn.
+// PromptMerged reports that droid added a prompt to the running turn, as steering (quirk 2). It gets no separate turn. If Normalizer.Begin
+// announced it, a TurnEnded for it follows the turn's.
 type PromptMerged struct {
 	RequestID string
 	MessageID string // of the user message in droid's history
@@ -132,8 +132,8 @@ type QuestionRequested struct {
 // RequestWithdrawn reports that droid no longer waits for the answer to RequestID.
 type RequestWithdrawn struct{ RequestID string }
 
-// SubagentStarted reports that a subagent is working; ID is that of its session and file. From now on the caller must read the file and pass
-// its lines to Normalizer.HandleSubagentLines.
+// SubagentStarted reports that a subagent is working; ID identifies its session and file. From now on the caller must read the file and
+// pass its lines to Normalizer.HandleSubagentLines.
 type SubagentStarted struct {
 	ID          string
 	Parent      string // the subagent that it works for, "" for droid itself

@@ -12,8 +12,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// FuzzNormalizer plays whatever the bytes say, which is mostly nonsense that no
-// droid would say, and checks that the events keep their promises all the same.
+// FuzzNormalizer plays arbitrary bytes, mostly messages that no droid would send, and checks that the events still keep their promises.
 func FuzzNormalizer(f *testing.F) {
 	f.Add(uint8(0), []byte("Bsu123d4sAi"))
 	f.Add(uint8(1), []byte{0, 1, 3, 16, 17, 18, 19, 20, 40, 60, 61, 62, 80, 100, 120, 140, 160, 180, 200, 220, 240, 255})
@@ -153,7 +152,7 @@ func (g *game) move(kind, detail byte) {
 	}
 }
 
-// subagent has one do something.
+// subagent makes a subagent act.
 func (g *game) subagent(child string, detail byte) {
 	call, request := fmt.Sprintf("c%d", detail>>3%3), fmt.Sprintf("r%d", detail>>3%4)
 	switch detail % 8 {

@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// secret stands in every injected text of the fuzzer and nowhere else.
+// secret is in every injected text of the fuzzer and nowhere else.
 const secret = "SECRET"
 
 // FuzzHistory reads its bytes as a history made up of pieces, and also as the

@@ -15,7 +15,7 @@ import (
 // histories are conversations that end with load_session.
 const histories = "../../testdata/history"
 
-// TestHistories writes down what the last load of each conversation becomes.
+// TestHistories records the events of the last load of each conversation.
 func TestHistories(t *testing.T) {
 	all, err := fixture.LoadAll(histories)
 	require.NoError(t, err)

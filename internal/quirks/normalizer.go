@@ -66,7 +66,7 @@ func New(v stream.Version) *Normalizer {
 // SetVersion sets the protocol version if it was not known to New. It must precede the first event.
 func (n *Normalizer) SetVersion(v stream.Version) {
 	n.version = v
-	n.completes = v.Has(stream.TellsTurnEnd)
+	n.completes = v.Supports(stream.TellsTurnEnd)
 }
 
 // Reserve marks tool IDs as used, such as those in a loaded history: a new call with such an ID gets another one.

@@ -112,8 +112,7 @@ func TestQuirk33_UsersHooksChangeCalls(t *testing.T) {
 	require.JSONEq(t, `{"file_path":"/other","limit":3}`, string(request.Tools[0].ToolUse.Input), "a hook of the user's had the last word")
 }
 
-// A hook that says what is no JSON, or speaks of a call that nobody knows or that has
-// ended, changes nothing.
+// A hook whose output is not JSON, or names an unknown or finished call, has no effect.
 func TestQuirk33_StrangeAnswers(t *testing.T) {
 	for _, said := range []string{"", "hello", "[]", `{"hookSpecificOutput":null}`, `{"hookSpecificOutput":{}}`} {
 		k := started(t, v225).push(toldCall(asked), hookBegins(ownHook), hookEnds(stream.HookResult{Stdout: said}), asksFor(private))
@@ -137,7 +136,7 @@ func TestHistoryHasNoHooks(t *testing.T) {
 	require.Equal(t, UserText{MessageID: "u1", Text: "hi"}, events[0])
 }
 
-// jsonText is text as it stands within the quotes of JSON.
+// jsonText returns text as it appears between the quotes of JSON.
 func jsonText(t *testing.T, text string) string {
 	t.Helper()
 	quoted, err := json.Marshal(text)

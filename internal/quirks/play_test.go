@@ -89,7 +89,7 @@ func (p *player) step(s fixture.Step) error {
 	return nil
 }
 
-// tick fires what is due before now.
+// tick fires everything that is due before now.
 func (p *player) tick(now time.Time) {
 	if at, ok := p.n.Deadline(); ok && at.Before(now) {
 		p.report("tick")
@@ -202,7 +202,7 @@ func TestFilesNameFixtures(t *testing.T) {
 	require.Greater(t, named, 20)
 }
 
-// playStream plays a fixture and writes down what the client did and what came.
+// playStream plays a fixture and records the client's actions and the events.
 func playStream(t *testing.T, c *fixture.Conversation) string {
 	t.Helper()
 	var b strings.Builder

@@ -21,7 +21,7 @@ func (n *Normalizer) outstanding() bool {
 		return true
 	}
 	t := n.turn
-	return !n.version.Has(stream.StreamsMessages) && t.awaiting && !t.refused
+	return !n.version.Supports(stream.StreamsMessages) && t.awaiting && !t.refused
 }
 
 // messageArrived ends the turn if an idle was only waiting for this message. A message with tool calls is followed by another one, so then

@@ -1,7 +1,7 @@
 package quirks
 
 // What droid does: a message sent while droid streams text waits, and after idle droid starts it by itself as a separate turn. A message
-// sent while a tool runs or a permission is pending joins the running turn instead and gets no idle of its own. An interrupt drops waiting
+// sent while a tool runs or a permission is pending joins the running turn instead and gets no separate idle. An interrupt drops waiting
 // messages and reports that once for all of them: their texts separated by an empty line (0.99) or not at all (0.215, 0.225), and, for a
 // single one since 0.215, its request ID.
 // Seen on: 0.99, 0.215, 0.225.

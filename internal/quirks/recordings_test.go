@@ -123,7 +123,7 @@ func subagentFiles(t *testing.T, path string) map[string][]byte {
 	return files
 }
 
-// checkEndings compares how turns ended with what droid said of it.
+// checkEndings compares the ends of turns with droid's reports of them.
 func checkEndings(t *testing.T, path string, events []Event, reasons []string) int {
 	t.Helper()
 	turns, unfinished := 0, 0

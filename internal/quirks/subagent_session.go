@@ -1,6 +1,6 @@
 package quirks
 
-// Subagents shown as sessions of their own: all that their files say, as events of each, see subagent.go.
+// Subagents shown as separate sessions: their files' whole content, as events of each, see subagent.go.
 
 import (
 	"cmp"

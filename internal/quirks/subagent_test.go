@@ -71,7 +71,7 @@ func gives(id, text string) string {
 
 const outcome = `{"type":"agent_turn_outcome","reason":"cancelled"}`
 
-// The models of a session and of its subagents give their calls ids of their own, which may be the same.
+// The models of a session and of its subagents choose the IDs of their calls independently, so IDs may be the same.
 func TestQuirk40_IDsOfSubagentsDoNotMeet(t *testing.T) {
 	k := startsTask(t, childOne, childTwo).push(toolCall("c", abc), asks(childOne, "r1", "c"), asks(childTwo, "r2", "c"))
 	k.says(`tool c started: Execute {"command":"abc"}`,
@@ -87,7 +87,7 @@ func TestQuirk40_IDsOfSubagentsDoNotMeet(t *testing.T) {
 		says(`tool 11111111.c ended "one's"`, `subagent 11111111 of t: Execute {"command":"abc"}`)
 }
 
-// A model may use an id again, so that an earlier result with it is no end of what the user was asked for.
+// A model may use an id again, so an earlier result with that id does not end a request to the user.
 func TestQuirk40_EarlierResultWithTheSameID(t *testing.T) {
 	k := startsTask(t, childOne).push(asks(childOne, "r", "c")).answer("r", false).push(allowed("r", "c"))
 	k.says(`tool 11111111.c started: Execute {"command":"abc"}`, `permission r asked by subagent "look" for 11111111.c Execute (exec); options `, "tool 11111111.c runs")
@@ -104,7 +104,7 @@ func TestQuirk40_TwoRequestsForOneCall(t *testing.T) {
 		`permission r2 asked by subagent "look" for 11111111.c Execute (exec); options `)
 }
 
-// A subagent of the background asks beyond the end of the turn that began it, and its call goes on.
+// A request of a background subagent outlasts the turn that began it, and its call continues.
 func TestQuirk40_BackgroundOutlivesTheTurn(t *testing.T) {
 	k := startsTask(t, childOne).push(inBackground("t", childOne), asks(childOne, "r1", "a"), asks(childOne, "r2", "b"))
 	k.says("tool t ended, its subagent goes on",
@@ -146,7 +146,7 @@ func TestQuirk40_ForegroundEndsWithItsCall(t *testing.T) {
 	k.lost(childOne).says("tool 11111111.a ended unfinished")
 }
 
-// What the user refuses a subagent is no refusal of the turn, whose end is judged by it.
+// A refusal to a subagent does not count as a refusal of the turn when the end of the turn is judged.
 func TestQuirk40_RefusalOfASubagent(t *testing.T) {
 	k := startsTask(t, childOne).push(asks(childOne, "r", "a")).answer("r", true).push(stream.PermissionResolved{RequestID: "r", SelectedOption: stream.OptionCancel})
 	k.lines = nil
@@ -155,7 +155,7 @@ func TestQuirk40_RefusalOfASubagent(t *testing.T) {
 		`turn ended, prompt "p1", failed, reason "", failure error  "droid became idle without saying how the turn ended" advice ""`)
 }
 
-// A call may go on with a subagent that has ended. Earlier lines of its file are not reported again, and end nothing.
+// A call may continue with a subagent that has ended. Earlier lines of its file are not reported again, and end nothing.
 func TestQuirk40_SubagentIsResumed(t *testing.T) {
 	at := func(seconds int, line string) string {
 		return fmt.Sprintf(`{"timestamp":%q,`, epoch.Add(time.Duration(seconds)*time.Second).Format(time.RFC3339)) + line[1:]
@@ -217,7 +217,7 @@ func TestQuirk40_ReportBeforeThePrompt(t *testing.T) {
 		says(`turn started, prompt "p2", message u2`, `turn ended, prompt "p2", completed, reason "completed"`)
 }
 
-// Texts in a subagent's answer are no words of droid's.
+// Texts in a subagent's answer do not count as droid's text.
 func TestQuirk40_AnswerThatLooksLikeALaunch(t *testing.T) {
 	k := startsTask(t, childOne)
 	k.push(result("t", "session_id: "+childOne+"\n"+launchedPrefix+childOne)).says("subagent 11111111 stops", `tool t ended "session_id: `+childOne+`\n`+`Task launched in background.\ntask_id: `+childOne+`"`)

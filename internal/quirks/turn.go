@@ -34,7 +34,7 @@ type turn struct {
 	deadline       time.Time // when the turn ends unless another event comes; zero: never
 }
 
-// ending is what is needed of an ended turn for late events.
+// ending has the part of an ended turn that late events need.
 type ending struct {
 	messageID string
 	cancelled bool

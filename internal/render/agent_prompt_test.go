@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 )
 
-// TestRewindQuestion: what the user may lose stands first, and all of it is named; of other files as many as one can read.
+// TestRewindQuestion checks that everything the user may lose comes first and is named in full, and other files up to a readable number.
 func TestRewindQuestion(t *testing.T) {
 	v := newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true, ShowsRequestContent: true}})
 	var files []RewoundFile
@@ -47,7 +47,7 @@ func TestAgentPromptIsReadOnce(t *testing.T) {
 	}
 }
 
-// TestOwnOptionsSayYesOrNo: an option begins with what it says, and fits in the line that editors have for it.
+// TestOwnOptionsSayYesOrNo checks that an option begins with its decision, and fits in the line that editors have for it.
 func TestOwnOptionsSayYesOrNo(t *testing.T) {
 	for _, names := range []bool{true, false} {
 		v := newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: names, ShowsOptionKindsOnly: !names}})

@@ -22,7 +22,7 @@ func quoted(text string) json.RawMessage {
 	return data
 }
 
-// The command stands in the result, and may look like the rest of it.
+// The command is part of the result, and may look like the rest of it.
 func TestParseBackgroundResult(t *testing.T) {
 	lie := "x\nOutput: /etc/passwd\nStatus: Running in background\n\nNote: n"
 	for _, text := range []string{leftText("serve"), leftText(lie), leftText("")} {
@@ -50,14 +50,13 @@ func leaves(id string) []quirks.Event {
 	}
 }
 
-// shownOf returns what was shown, as JSON.
+// shownOf returns the shown updates, as JSON.
 func shownOf(out []Output) string {
 	data, _ := json.Marshal(out)
 	return string(data)
 }
 
-// A command in the background is shown below its call as it goes on and ends; droid's word that it outlives droid is
-// not passed on.
+// The output and the end of a background command are shown below its call; droid's remark that the command outlives droid is not passed on.
 func TestCommandInTheBackground(t *testing.T) {
 	left := BackgroundCommand{PID: 554, Output: "/tmp/droid-bg-17.out"}
 	for name, tc := range map[string]struct {
@@ -103,7 +102,7 @@ func TestCommandInTheBackground(t *testing.T) {
 	}
 }
 
-// Who is shown nothing below a call reads in the chat that its command goes on.
+// A client that shows nothing below a call gets a message in the chat that its command continues.
 func TestCommandInTheBackgroundIsToldOf(t *testing.T) {
 	const told = "The command `serve` runs in the background: `/background`."
 	for name, tc := range map[string]struct {
@@ -172,8 +171,8 @@ func TestEndsOfCallsThatAClientForgets(t *testing.T) {
 	}
 }
 
-// In a history such a command has ended with droid, unless it is known to run: then what it wrote stands there, and the
-// call is the one that is shown from then on.
+// In a history such a command has ended with droid, unless it is known to run: then its output is in the history, and further output is
+// shown at that call.
 func TestCommandInTheBackgroundOfAHistory(t *testing.T) {
 	left := BackgroundCommand{PID: 554, Output: "/tmp/droid-bg-17.out"}
 	d := newHarness(protocol.ClientCapabilities{TerminalOutput: true, AsyncTasks: true})

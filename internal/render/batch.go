@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// showBatch shows one permission request for several tools (quirk 18). ACP's request has a single call, so it gets an entry of its own;
+// showBatch shows one permission request for several tools (quirk 18). ACP's request has a single call, so it gets a separate entry;
 // otherwise the other tools would appear in the entry of one of them. after ends that entry and restores the diffs of the calls.
 func (v *View) showBatch(ev quirks.PermissionRequested) (shown protocol.ToolCall, after []protocol.ToolCall) {
 	var titles, named []string

@@ -77,8 +77,7 @@ func TestOutputGrowsToTheResult(t *testing.T) {
 	require.Empty(t, rest)
 }
 
-// Where droid did not report what lies in between, that is said, and the result
-// takes the place of what was shown.
+// If droid did not report the output in between, a message says so, and the result replaces the shown output.
 func TestOutputWithAGap(t *testing.T) {
 	for name, pushed := range map[string][]stream.ProgressUpdate{
 		"windows":       {{FullOutput: strings.Join(numbered(9), "\n")}, {FullOutput: "far away\nand more"}},

@@ -19,8 +19,8 @@ var (
 	formed = protocol.ClientCapabilities{Forms: true, ClientProfile: named.ClientProfile}
 )
 
-// answering leads a dialog with these answers: an option of a choice, or the JSON of a
-// form's result. It returns what was asked: the ids of the options, or "form".
+// answering runs a dialog with these answers: an option of a choice, or the JSON of a form's result. It returns the questions: the ids of
+// the options, or "form".
 func answering(t *testing.T, d Dialog, answers ...string) (asked []string) {
 	t.Helper()
 	for step, more := d.Next(); more; step, more = d.Next() {
@@ -153,7 +153,7 @@ func TestSeveralPlansDialog(t *testing.T) {
 	require.NotEmpty(t, p.Before)
 }
 
-// Answers that nobody asked for refuse, and what is over stays as it is decided.
+// Unexpected answers refuse, and a finished dialog keeps its decision.
 func TestAnswersOutOfTurnRefuse(t *testing.T) {
 	refused := Decision{Option: stream.OptionCancel}
 	permission := func() *Permission {
@@ -198,7 +198,7 @@ func TestAnswersOutOfTurnRefuse(t *testing.T) {
 	require.True(t, q.Answers().Cancelled, "answered twice")
 }
 
-// The button for the form stands before those that refuse, or else at the end.
+// The button for the form comes before those that refuse, or else at the end.
 func TestPlaceOfTheButtonToEdit(t *testing.T) {
 	once, no := protocol.PermissionOption{OptionID: "once", Kind: "allow_once"}, protocol.PermissionOption{OptionID: "no", Kind: "reject_once"}
 	for want, options := range map[string][]protocol.PermissionOption{
@@ -282,7 +282,7 @@ func TestQuestionDialog(t *testing.T) {
 	}
 }
 
-// What is said to the model of an answer stands nowhere where people read.
+// The text of an answer for the model is not shown to people.
 func TestAnswersForPeople(t *testing.T) {
 	for _, words := range []string{declinedAnswer, noAnswer, laterAnswer, unaskedAnswer} {
 		h := newHarness(named)
@@ -299,7 +299,7 @@ func TestAnswersForPeople(t *testing.T) {
 	}
 }
 
-// What one question looks like, and what it says of those before.
+// The text of one question, and of the questions before it.
 func TestQuestionSteps(t *testing.T) {
 	parts := stream.Question{Topic: "Parts", Question: "Which parts?", Options: []string{"A", "B"}, MultiSelect: true}
 	q := newHarness(named).Questions(quirks.QuestionRequested{ToolID: "t", Questions: []stream.Question{parts, parts}})
@@ -358,7 +358,7 @@ func TestQuestionsInOneForm(t *testing.T) {
 	}
 }
 
-// A client that can show no question gets them as a message, and the model learns that nobody was asked.
+// A client that cannot show questions gets them as a message, and the model learns that nobody was asked.
 func TestQuestionsAsMessage(t *testing.T) {
 	open, closed := stream.Question{Question: "Why?"}, stream.Question{Question: "Which?", Options: []string{"A"}}
 	const words = "Please answer in your next prompt."

@@ -66,7 +66,7 @@ func TestPlannedChanges(t *testing.T) {
 		s.plannedChanges("Edit", input(t, map[string]any{"file_path": path, "old_str": "one", "new_str": "1"})), "no file is read for the past")
 }
 
-// What the model writes must not make a text that fills the memory.
+// Output of the model must not produce a text that fills the memory.
 func TestReplacementsAreBounded(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", strings.Repeat("x", 1<<10))
 	long := strings.Repeat("y", 1<<13)
@@ -86,7 +86,7 @@ func TestLongestReplacement(t *testing.T) {
 	}
 }
 
-// A text is searched again and again for so many bytes at most.
+// The number of bytes for repeated searches of a text is limited.
 func TestSearchIsBounded(t *testing.T) {
 	text := strings.Repeat("a", maxReplaced)
 	for over, fits := range []bool{true, false} {
@@ -107,7 +107,7 @@ func TestTitleOfAPatch(t *testing.T) {
 		s.event(started("t", "ApplyPatch", string(raw)), ran("t")))
 }
 
-// Of an input that is too large to be passed on there is a diff all the same.
+// An input that is too large to be passed on still has a diff.
 func TestLargeInputIsDescribed(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\n")
 	var changes []any
@@ -190,8 +190,7 @@ func TestAskedChangesOfAPatchWithoutFiles(t *testing.T) {
 		Details: stream.PermissionDetails{PatchContent: "*** Begin Patch"}}, false))
 }
 
-// What droid says of a patch and what the patch says make one picture: nothing
-// that is about to happen to a file is left out.
+// droid's description of a patch and the patch itself are shown together: no change of a file is omitted.
 func TestAskedChangesOfAPatch(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\n")
 	other := filepath.Join(s.cwd, "b.txt")
@@ -335,8 +334,7 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 	require.Equal(t, "diff|Not changed by droid: b.txt (Invalid context)", texts(update.Content))
 }
 
-// A call that changes more than a person can look at is shown in part, named in
-// full, and looked at in bounded time.
+// A call that changes more than a person can read is shown in part, named in full, and processed in bounded time.
 func TestLargeCallsAreShownInPart(t *testing.T) {
 	s, _ := inDirectory(t, "a.txt", "")
 	shown := func(tool string, raw json.RawMessage) []protocol.ToolContent {
@@ -358,8 +356,7 @@ func TestLargeCallsAreShownInPart(t *testing.T) {
 	require.Equal(t, "diff|big.txt is large (0.5 MB); only the lines that change are shown.", texts(got), "the lines of the patch")
 }
 
-// What droid reports of one file replaces what was planned for it, and comes
-// first where nothing was.
+// droid's report of a file replaces the planned change, and comes first if no change was planned.
 func TestReplacedChanges(t *testing.T) {
 	one, two, told := whole("/a", nil, textOf("1")), whole("/b", nil, textOf("2")), whole("/a", nil, textOf("told"))
 	require.Equal(t, []fileChange{told, two}, replaced([]fileChange{one, two, one}, told))
@@ -381,7 +378,7 @@ func TestShownTextIsBounded(t *testing.T) {
 	require.Equal(t, maxShown/maxDiff*2, strings.Count(texts(diffs("/w", changes)), "diff"))
 }
 
-// The first change is shown, however large; what comes behind it may be too much.
+// The first change is shown, whatever its size; the following ones may be too much.
 func TestFirstChangeIsShown(t *testing.T) {
 	huge, small := whole("/w/huge", textOf(strings.Repeat("x", maxShown+1)), nil), whole("/w/small", nil, textOf("x"))
 	require.Equal(t, "Deletes huge (4.2 MB)", texts(diffs("/w", []fileChange{huge})))

@@ -64,7 +64,7 @@ func (d *harness) texts(paths ...string) Files {
 	return files
 }
 
-// Permission shows a request with what the adapter adds to files.
+// Permission shows a request with the adapter's additions to files.
 func (d *harness) Permission(ev quirks.PermissionRequested, files Files, set PermissionContext) *Permission {
 	set.Directories = append(set.Directories, d.cwd)
 	resolved := make(Files)
@@ -83,7 +83,7 @@ func (d *harness) Permission(ev quirks.PermissionRequested, files Files, set Per
 // read reads files as for an event, so that what follows knows them.
 func (d *harness) read(paths ...string) { d.files = d.texts(paths...) }
 
-// texts is content in short: texts as they are, of all else the type.
+// texts returns content in short form: the texts, and the types of everything else.
 func texts(content []protocol.ToolContent) string {
 	var out []string
 	for _, c := range content {
@@ -97,8 +97,7 @@ func texts(content []protocol.ToolContent) string {
 	return strings.Join(out, "|")
 }
 
-// event shows an event with the files that it needs, and returns what was shown, in
-// short.
+// event shows an event with the files that it needs, and returns the shown updates in short form.
 func (d *harness) event(events ...quirks.Event) (shown []string) {
 	for _, ev := range events {
 		shown = append(shown, short(d.Event(d.moment(), ev, d.texts(d.NeededFiles(ev)...)))...)

@@ -8,8 +8,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// A prompt of the history is one text: what the user wrote, and what they attached
-// where they did not mention it.
+// A prompt of the history is one text: the user's, and the attachments that it does not mention.
 func TestUserPromptText(t *testing.T) {
 	files := func(names ...string) (all []quirks.UserFile) {
 		for _, name := range names {

@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// callsOf are the tool_calls among what is shown, with the names of their tools.
+// callsOf returns the tool_calls among the shown updates, with the names of their tools.
 func callsOf(out []Output) (names []string) {
 	for _, o := range out {
 		if call, ok := o.(protocol.ToolCall); ok && call.SessionUpdate == "tool_call" {
@@ -20,9 +20,8 @@ func callsOf(out []Output) (names []string) {
 	return names
 }
 
-// A call that is announced names its tool as droid does: now, in the past, and where a
-// list of tasks that cannot be read is shown as a call. Updates do not repeat it. A
-// command of the user's own is no tool of droid's.
+// The announcement of a call has droid's name of the tool: live, in a history, and for an unreadable task list that is shown as a call.
+// Updates do not repeat it. A command of the user is not a tool of droid.
 func TestNameOfTool(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})
 	input := json.RawMessage(`{"file_path":"/x/a.txt"}`)

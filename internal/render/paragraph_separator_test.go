@@ -66,7 +66,7 @@ func TestParagraphSeparator(t *testing.T) {
 	require.Empty(t, b.endMessage(), "the client shows the prompt")
 }
 
-// What was said before a prompt and is shown below it stands apart from the answer.
+// Text from before a prompt that is shown below it is separated from the answer.
 func TestLateTextStandsApart(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})
 	d.event(quirks.Text{MessageID: "a", Text: "one"}, quirks.Text{MessageID: "b", Text: "two"})

@@ -59,8 +59,7 @@ func TestOptionsWithoutNames(t *testing.T) {
 	require.EqualValues(t, "Yes, always if reversible: Auto (Medium)", believed[1].Name, "it is read")
 }
 
-// What an option gives away depends on what is asked; where it is not known, a
-// client that acts on kinds does not get it.
+// The permission that an option grants depends on the request; if it is unknown, a client that acts on kinds does not get the option.
 func TestGrantOf(t *testing.T) {
 	of := func(confirmation, impact string) stream.PermissionToolUse {
 		return stream.PermissionToolUse{Confirmation: confirmation, Details: stream.PermissionDetails{ImpactLevel: impact}}
@@ -96,8 +95,8 @@ func TestGrantOf(t *testing.T) {
 	}
 }
 
-// An option says what happens, from its first word to the mode at its end, in one line of a narrow editor.
-// One whose effect is not known keeps droid's label.
+// An option describes its effect, including the mode at its end, in one line of a narrow editor. One whose effect is unknown keeps droid's
+// label.
 func TestOptionNames(t *testing.T) {
 	of := func(confirmation string, details stream.PermissionDetails) []stream.PermissionToolUse {
 		return []stream.PermissionToolUse{{Confirmation: confirmation, Details: details}}
@@ -141,7 +140,7 @@ func TestOptionNames(t *testing.T) {
 	}
 }
 
-// What is of a kind that nobody knows, and a mission, is allowed once at most, by somebody who reads it.
+// A request of an unknown kind, or for a mission, can be allowed once at most, by somebody who reads it.
 func TestUnknownKindsFailClosed(t *testing.T) {
 	for _, kind := range []string{"propose_mission", "start_mission_run", "recommend_mission", "exit_mission_planning", "teleport", ""} {
 		ev := askedAbout(stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "m", Name: "Mission"}, Confirmation: kind, Details: stream.PermissionDetails{ImpactLevel: "medium"}})

@@ -11,8 +11,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// A refusal with words is a refusal, whatever comes of the form; the words are said only
-// if the user said some.
+// A refusal with a text is a refusal, whatever the result of the form; the text is passed on only if the user entered one.
 func TestRefuseWithText(t *testing.T) {
 	const choice = "proceed_once edit_plan cancel refuse_with_words"
 	refused := Decision{Option: stream.OptionCancel}
@@ -42,7 +41,7 @@ func TestRefuseWithText(t *testing.T) {
 	}
 }
 
-// The form says what is refused, and its option stands behind droid's refusal.
+// The form names the refused request, and its option comes after droid's refusal.
 func TestRefusalForm(t *testing.T) {
 	p := newHarness(formed).Permission(planAsked(), nil, PermissionContext{Words: true})
 	step, _ := p.Next()

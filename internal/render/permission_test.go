@@ -34,8 +34,8 @@ func newFileAsked() stream.PermissionToolUse {
 // always describes the effect of the lasting option for clients that may not show its name.
 const always = "“Always” also switches to Auto (Medium)."
 
-// What the user decides on is in the request; for clients that show no more of it than
-// its title, it is shown before, as they can show it, and once.
+// The request contains everything the user decides on; for clients that show only its title, it is shown once before, in a form that they
+// can show.
 func TestShownBeforeARequest(t *testing.T) {
 	const call, command = "tool_call_update c pending make", "```sh\nmake\n```\n\nRisk: medium"
 	const file, diff = "tool_call_update e pending Create n.txt = ", "**n.txt**\n\n```diff\n+x\n```"
@@ -183,7 +183,7 @@ func TestRequestForSeveralTools(t *testing.T) {
 	require.Equal(t, "`Create pkg/__init__.py`\n\nCreate b.py", texts(p.After[0].(protocol.ToolCall).Content))
 }
 
-// What the sandbox blocks has a different title while the user is asked about it.
+// A command that the sandbox blocks has a different title while the user is asked about it.
 func TestSandboxTitle(t *testing.T) {
 	tool := newFileAsked()
 	tool.Confirmation, tool.Details = "sandbox_violation", stream.PermissionDetails{Violating: "Create", Target: "/out/n.txt", Operation: "write"}
@@ -271,8 +271,7 @@ func TestLinesOfADroid(t *testing.T) {
 	}
 }
 
-// The call finally shows what droid says of it in the permission request, if nothing
-// better is known.
+// In the end the call shows droid's text of the permission request, if nothing better is known.
 func TestAskedIsWhatIsShownInTheEnd(t *testing.T) {
 	d := newHarness(named)
 	d.event(started("e", "Create", `{"file_path":"n.txt","content":"y\n"}`), ran("e"))

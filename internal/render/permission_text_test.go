@@ -106,8 +106,7 @@ func TestAlwaysText(t *testing.T) {
 	}
 }
 
-// A client that shows no names has buttons for what an option's kind says; one that answers by a rule has no
-// reader.
+// A client that shows no names has buttons for the kinds of the options; for one that answers by a rule, nobody reads the text.
 func TestAlwaysTextWithoutNames(t *testing.T) {
 	tools := []stream.PermissionToolUse{commandAsked()}
 	offered := askedAbout(tools...).Options
@@ -132,8 +131,7 @@ func TestAskedChangesNotPlanned(t *testing.T) {
 	}, got)
 }
 
-// Of a file without a new text nothing is known, unless it goes: it is not shown as
-// deleted.
+// A file for which the request has no new text is not shown as deleted, unless the request deletes it.
 func TestAskedChangesWithoutTexts(t *testing.T) {
 	s, _ := inDirectory(t, "a.txt", "one\n")
 	tool := asked(t, "ApplyPatch", `{}`, `{"type":"apply_patch","patchContent":"*** odd","files":[

@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// plansOf are the plans among what is shown, as they are sent.
+// plansOf returns the plans among the shown updates, as they are sent.
 func plansOf(t *testing.T, out []Output) (plans []string) {
 	t.Helper()
 	for _, o := range out {

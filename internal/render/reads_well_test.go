@@ -37,7 +37,7 @@ func TestRetriesAsNotices(t *testing.T) {
 // one has to see the whole of it.
 const maxTitleLength = 720
 
-// checkTitle says what is wrong with how a title reads.
+// checkTitle returns an error if a title is not readable.
 func checkTitle(raw []byte) error {
 	var call protocol.ToolCall
 	if err := json.Unmarshal(raw, &call); err != nil {
@@ -66,8 +66,7 @@ func TestTitleOfAnMCPTool(t *testing.T) {
 	}
 }
 
-// FuzzTitle: whatever the model writes, the title of a call and of a request for it is
-// one line that fits on a screen.
+// FuzzTitle checks that the title of a call and of a request for it is one line that fits on a screen, whatever the model writes.
 func FuzzTitle(f *testing.F) {
 	long := strings.Repeat("long\n\x1b[2K", 300)
 	for _, name := range []string{"Read", "Grep", "FetchUrl", "AskUser", "ExitSpecMode", "Task", "tiny___echo", "New\nTool"} {

@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// What a subagent is called is its model's word: it is one line, and no markup.
+// A subagent's name comes from the model: it is shown on one line, without markup.
 func TestSubagentName(t *testing.T) {
 	require.Equal(t, `Subagent *look* asks.`, subagentAsks(quirks.PermissionRequested{Subagent: "look"}))
 	require.Equal(t, `Subagent *a\*\* b* asks.`, subagentAsks(quirks.PermissionRequested{Subagent: " a** b \n"}))
@@ -38,7 +38,7 @@ func TestTaskAnswer(t *testing.T) {
 	require.Len(t, answerOf(json.RawMessage(`[{"type":"image","source":{"data":"","mediaType":"image/png"}}]`)), 1)
 }
 
-// How a subagent ended is said in words; a reason of droid's that nobody knows, as it stands.
+// The end of a subagent is described in words; an unknown reason of droid is shown unchanged.
 func TestSubagentOutcome(t *testing.T) {
 	require.Equal(t, "The subagent worked in the background and was stopped.", SubagentOutcome(quirks.SubagentEnded{Reason: "cancelled"}))
 	require.Equal(t, `The subagent worked in the background and ended (model\_rate\_limited).`, SubagentOutcome(quirks.SubagentEnded{Reason: "model_rate_limited"}))

@@ -35,7 +35,7 @@ func TestTaskWithoutLogin(t *testing.T) {
 		protocol.TextContent("droid also says this when it is not logged in to Factory: its subagents need that login, also with a model of your own. Log in.")}, update.Content)
 }
 
-// What an unfinished call showed so far stays. In a history nobody knows what became of it, but where it may go on.
+// The output of an unfinished call stays. In a history its outcome is unknown, unless it may continue.
 func TestUnfinishedTask(t *testing.T) {
 	for past, says := range map[bool]string{false: "", true: "What became of the subagent is not known."} {
 		var update protocol.ToolCall

@@ -23,7 +23,7 @@ func TestProviderMessageWithoutJSON(t *testing.T) {
 	}
 }
 
-// What the provider said is read once: droid's advice has it a second time.
+// The provider's text is shown once: droid's advice repeats it.
 func TestProviderMessageOnce(t *testing.T) {
 	const advice = "If this persists, verify your custom model configuration in settings."
 	for text, want := range map[string]string{

@@ -16,7 +16,7 @@ type toolSpec struct {
 	remote bool                        // paths in the input need not refer to this machine
 }
 
-// tools are droid's tools (0.99 to 0.225) by name. A new kind of view needs a file of its own and an entry here.
+// tools are droid's tools (0.99 to 0.225) by name. A new kind of view needs a new file and an entry here.
 var tools = map[string]toolSpec{
 	"Read":         {kind: acp.ToolKindRead, lines: true},
 	"LS":           {kind: acp.ToolKindSearch},

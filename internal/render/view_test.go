@@ -30,8 +30,7 @@ func TestTexts(t *testing.T) {
 	require.Equal(t, []string{"notice new-3: \n\nYour unsaved changes in `` a`b ⏎ c `` were saved, since droid is to edit that file."}, short(d.ShowAgentText(SavedNotice("a`b\nc"))))
 }
 
-// What has to be seen is kept apart from the model's words, also where a call stands
-// between that the client holds back.
+// Important messages are separated from the model's text, even if a call that the client delays comes in between.
 func TestAgentMessageIsSeparated(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})
 	d.event(quirks.Text{MessageID: "a", Text: "On it."}, started("t", "LS", `{}`), ran("t"))
@@ -50,8 +49,8 @@ func TestAnswersThatBreakOff(t *testing.T) {
 	require.Equal(t, []string{"notice new-3: \n\n401 bad key"}, d.event(quirks.Notice{Text: `401 {"error":{"message":"bad key"}}`}))
 }
 
-// What droid says to the user outside the conversation is a message: many clients fold thoughts. That a command runs
-// is seen anyway.
+// droid's messages to the user outside the conversation are shown as messages, since many clients fold thoughts. That a command runs is
+// visible anyway.
 func TestNotices(t *testing.T) {
 	for _, text := range []string{
 		"Authentication failed. Please log in using /login or set a valid FACTORY_API_KEY environment variable.",
@@ -178,7 +177,7 @@ func TestLostLines(t *testing.T) {
 	}
 }
 
-// What a cancelled turn still says is not missed, but for the ends of what was begun.
+// Late output of a cancelled turn is not shown, except for the end of what was begun.
 func TestDroppable(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})
 	d.event(started("t", "LS", `{}`))
@@ -220,7 +219,7 @@ func TestHistoryOfAConversation(t *testing.T) {
 	require.False(t, d.past)
 }
 
-// Whether a Create of the past made a file or wrote over one, nobody knows: it shows no diff from nothing.
+// Whether a Create in a history made or overwrote a file is unknown: it shows no diff from nothing.
 func TestCreateOfThePastHasNoDiff(t *testing.T) {
 	for _, past := range []bool{true, false} {
 		d := newHarness(protocol.ClientCapabilities{})
@@ -270,7 +269,7 @@ func TestFailedEditIsToldWhereCallsShowNoResult(t *testing.T) {
 	}
 }
 
-// Why an edit failed is asked for once, when the model goes on; an edit that says why, or that is past, is not asked about.
+// The reason for a failed edit is requested once, when the model continues; not for an edit with a reason, nor for one in a history.
 func TestFailedEditIsExplained(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})
 	failed := func(id, why string) quirks.ToolEnded {

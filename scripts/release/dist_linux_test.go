@@ -41,8 +41,7 @@ func requireInstalled(t *testing.T, d dist, root string) {
 	}
 }
 
-// TestDistDebIsInstalledRunsAndLeavesNothing installs below a directory, with a
-// database of its own.
+// TestDistDebIsInstalledRunsAndLeavesNothing installs below a directory, with a separate database.
 func TestDistDebIsInstalledRunsAndLeavesNothing(t *testing.T) {
 	d, here := openDist(t), needsLinux(t)
 	needs(t, "dpkg")

@@ -33,9 +33,8 @@ func installNpm(t *testing.T, d dist, suffixes ...string) (launcher string) {
 	return launcher
 }
 
-// eachNode runs a test with the node in PATH, beside which the program runs, and with
-// one that can become the program (22.15 or newer) where the end-to-end tests have
-// fetched one.
+// eachNode runs a test with the node in PATH, which runs the program as a child, and with one that can become the program (22.15 or newer)
+// if the end-to-end tests have fetched one.
 func eachNode(t *testing.T, test func(t *testing.T, node string)) {
 	node, err := exec.LookPath("node")
 	require.NoError(t, err)

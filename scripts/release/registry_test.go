@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// registrySchema is the registry's schema of an agent.json, written anew.
+// registrySchema is a schema of agent.json that we wrote after the registry's.
 //
 //go:embed testdata/registry.schema.json
 var registrySchema []byte

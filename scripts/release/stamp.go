@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// stamp is what all files of a release say about where they come from.
+// stamp is the statement of origin in all files of a release.
 type stamp struct {
 	Version string    // "1.2.3" or "1.2.3-rc.1"
 	Commit  string    // the commit's full hash; it ends in "-modified" when files differ from it
@@ -62,7 +62,7 @@ func readStamp(root, version string) (s stamp, err error) {
 // archiveFile is the file in which git archive writes the commit and its time.
 const archiveFile = "scripts/release/archive.txt"
 
-// archiveStamp is that of a source archive, which does not know its tags.
+// archiveStamp returns the stamp of a source archive, which does not know its tags.
 func archiveStamp(root, version string) (s stamp, err error) {
 	text, err := os.ReadFile(filepath.Join(root, archiveFile))
 	if err != nil {

@@ -108,8 +108,7 @@ func (r *release) contents(s system, format string) (contents files.Contents, er
 	return contents, nil
 }
 
-// placed are the files beside the program, at the places where the distributions of
-// that format look for them.
+// placed returns the files other than the program, at the places where the distributions of that format look for them.
 func (r *release) placed(format string) (all []packed, err error) {
 	zsh, doc := "/usr/share/zsh/site-functions/_droid-acp", docDir+"/"
 	if format == "deb" {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// ClientCapabilities are what the client declared with initialize, as far as it affects what it is sent. It is not sent what it did not
-// declare.
+// ClientCapabilities are the capabilities that the client declared with initialize and that affect its messages. It gets nothing that it
+// did not declare.
 type ClientCapabilities struct {
 	Files           bool // fs/read_text_file and fs/write_text_file, both
 	TerminalOutput  bool // output of commands in _meta (Zed)

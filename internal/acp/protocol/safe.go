@@ -35,8 +35,8 @@ func (l Line) IsZero() bool { return visible.Line(string(l)) == "" }
 // IsZero reports whether the displayed text is empty (for "omitzero").
 func (t Text) IsZero() bool { return visible.Text(string(t)) == "" }
 
-// MarshalJSON makes the texts of a permission request safe: the user must see what is approved. Diffs are what will be written, so they
-// stay unchanged.
+// MarshalJSON makes the texts of a permission request safe: the user must see what is approved. Diffs stay unchanged, since they show the
+// exact text that will be written.
 func (p PermissionParams) MarshalJSON() ([]byte, error) {
 	type plain PermissionParams
 	p.ToolCall.Content = SafeContent(p.ToolCall.Content)

@@ -14,8 +14,8 @@ type droid chan struct{}
 
 func (d droid) Exited() <-chan struct{} { return d }
 
-// A droid is old from the next login on, also when that came while it was started, and lacks one
-// when a turn of it failed for want of it. As whom droid works is told where it has changed.
+// A droid is old from the next login on, even if that came while it was being started, and lacks a login after a turn that failed for this
+// reason. The login with which droid works is reported when it changes.
 func TestDroids(t *testing.T) {
 	var told []string
 	a := New(func(status protocol.AuthStatus) { told = append(told, status.Kind) })

@@ -9,8 +9,8 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// Nobody reads a sentence twice, and nobody misses one: a client that shows one part of an error gets
-// all in that part, with its lines.
+// TestErrorsAsClientsShowThem checks that no part of an error is shown twice or lost: a client that shows one part of an error gets the
+// whole text in that part, with its lines.
 func TestErrorsAsClientsShowThem(t *testing.T) {
 	limited := Internal("model_rate_limited", "429 slow down\nWait a little.\nOr choose another model.")
 	const all = "429 slow down\nWait a little.\nOr choose another model."

@@ -13,7 +13,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// A prompt whose request was too large is not to be sent again as it is, whatever reason droid gives.
+// A prompt whose request was too large must not be sent again unchanged, whatever reason droid gives.
 func TestTooLargeRequest(t *testing.T) {
 	for message, failure := range map[string]quirks.Failure{
 		"BYOK Error: 413 scripted 413": {Typed: true, Reason: "error"},
@@ -88,7 +88,7 @@ func TestTurnThatIsNotStored(t *testing.T) {
 	require.Contains(t, said, "Make room on the disk")
 }
 
-// A droid that dies because of a file says what to do about that.
+// The error of a droid that dies because of a file says what to do about the file.
 func TestCrashBecauseOfAFile(t *testing.T) {
 	said := Text(Crash(&droid.ExitError{Code: 1, Started: true, Stderr: []string{"Critical error: ENOSPC: no space left on device, write"}}, false))
 	require.Equal(t, "droid exited with code 1: Critical error: ENOSPC: no space left on device, write. Make room on the disk, or have your quota raised. "+

@@ -21,7 +21,7 @@ func mcpCommand(ctx context.Context, s *session.Session, args string) (string, e
 	return showServers(ctx, s)
 }
 
-// changeServer does what the user wants with an MCP server of their own file.
+// changeServer changes an MCP server of the user's file as verb requests.
 func changeServer(ctx context.Context, s *session.Session, verb, name, command string) (string, error) {
 	if slices.Contains(s.EditorServers(), name) {
 		return name + " comes from your editor; change it there.", nil

@@ -144,7 +144,7 @@ func modeDecides(mode stream.Mode) string {
 	return text + "."
 }
 
-// foundIn says in which files an entry is that droid cuts down to this pattern; droid names none.
+// foundIn names the files with an entry that droid reduces to this pattern, since droid itself names none.
 func foundIn(known []rules.Rule, pattern string) string {
 	var where []string
 	for _, k := range known {

@@ -101,8 +101,8 @@ func isAmong(path string, list []string) bool {
 	return false
 }
 
-// Following is what is wanted of a session that had other instructions before: the directories
-// of each request replace those. The words stay when the request says nothing of them.
+// Following returns the instructions of a request to a session that had others before: its directories replace the earlier ones, and the
+// text stays if the request has none.
 func (w Wanted) Following(before Instructions) Wanted {
 	if !w.words {
 		w.Text, w.words = before.Text, true

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Instructions are what a session adds to droid's system prompt. The zero value adds
-// nothing.
+// Instructions are a session's additions to droid's system prompt. The zero value adds nothing.
 type Instructions struct {
 	Text  string   // the client's words, "" for none
 	Roots []string // additional directories, absolute and clean

@@ -49,26 +49,25 @@ func isWebAddress(address string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// Asked is a "/mcp login" that waits for droid's address.
-type Asked struct {
+// PendingLogin is a "/mcp login" that waits for droid's address.
+type PendingLogin struct {
 	Reply string // answers the user; "" until the address is known
 
 	server string
 }
 
-// AskLogin says that the user wants to log in to a server. It is forgotten when another login is asked for.
-func (s *Servers) AskLogin(server string) *Asked {
-	s.asked = &Asked{server: server}
-	return s.asked
+// BeginLogin records that the user wants to log in to a server. It replaces the PendingLogin before.
+func (s *Servers) BeginLogin(server string) *PendingLogin {
+	s.pending = &PendingLogin{server: server}
+	return s.pending
 }
 
-// Unasked forgets a login that was asked for. It reports whether that one still
-// waited for an address.
-func (s *Servers) Unasked(a *Asked) (waited bool) {
-	if s.asked != a {
+// DropLogin removes a PendingLogin. It reports whether that still waited for an address.
+func (s *Servers) DropLogin(a *PendingLogin) (waited bool) {
+	if s.pending != a {
 		return false
 	}
-	s.asked = nil
+	s.pending = nil
 	return true
 }
 
@@ -81,13 +80,13 @@ type Began struct {
 // LoginBegan takes the address of a login, which the "/mcp login" that asked for it replies with. dialogs is whether
 // the editor can ask the user to open one. A login to the same server that began before is over.
 func (s *Servers) LoginBegan(now time.Time, ev stream.MCPAuthRequired, dialogs bool) (do Began) {
-	asked := s.asked
+	asked := s.pending
 	if asked != nil && toolPrefix(asked.server) == toolPrefix(ev.ServerName) {
-		s.asked = nil
+		s.pending = nil
 	} else {
 		asked = nil
 	}
-	if asked == nil && !s.process.Version.Has(stream.KeepsLoginsOpen) {
+	if asked == nil && !s.process.Version.Supports(stream.KeepsLoginsOpen) {
 		do.Texts = s.once(loginHint(ev.ServerName)) // its address leads nowhere
 		return do
 	}

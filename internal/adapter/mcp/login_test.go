@@ -20,7 +20,7 @@ func ready() *Servers {
 	return s
 }
 
-// dialog is how often the editor's dialog was taken back.
+// dialog counts how often the editor's dialog was withdrawn.
 type dialog int
 
 func (d *dialog) Withdraw() bool {
@@ -28,7 +28,7 @@ func (d *dialog) Withdraw() bool {
 	return true
 }
 
-// shown is a login that the editor shows, and how often it was taken back.
+// shown returns a login that the editor shows, and a count of its withdrawals.
 func shown(t *testing.T, s *Servers) (l *Login, takenBack *dialog) {
 	do := s.LoginBegan(begin, loginAt("https://example.com/login"), true)
 	require.NotNil(t, do.Show)
@@ -39,7 +39,7 @@ func shown(t *testing.T, s *Servers) (l *Login, takenBack *dialog) {
 	return do.Show, takenBack
 }
 
-// What the user answers, and how the login ends, are told once each.
+// The user's answer and the outcome of the login are reported once each.
 func TestLogin(t *testing.T) {
 	for _, tc := range []struct {
 		action  string
@@ -70,7 +70,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// A dialog goes with what it belongs to.
+// A dialog is withdrawn by a newer address, and at the end of its login, process or session.
 func TestLoginIsTakenBack(t *testing.T) {
 	for name, end := range map[string]func(s *Servers){
 		"by a newer address": func(s *Servers) { s.LoginBegan(begin, loginAt("https://example.com/newer"), true) },
@@ -117,27 +117,27 @@ func TestAskedLogin(t *testing.T) {
 	} {
 		s := new(Servers)
 		s.ProcessStarted(begin, Abilities{}) // before 0.215 an address has a login behind it when it was asked for
-		asked := s.AskLogin("safe")
+		asked := s.BeginLogin("safe")
 		do := s.LoginBegan(begin, loginAt("https://example.com/login"), dialogs)
 		require.Equal(t, dialogs, do.Show != nil)
 		require.Empty(t, do.Texts)
 		require.Equal(t, want, asked.Reply)
-		require.False(t, s.Unasked(asked), "it has its address")
+		require.False(t, s.DropLogin(asked), "it has its address")
 		s.LoginBegan(begin, loginAt("https://example.com/again"), dialogs)
 		require.Equal(t, want, asked.Reply)
 	}
 	s := ready()
-	asked := s.AskLogin("safe")
+	asked := s.BeginLogin("safe")
 	s.LoginBegan(begin, stream.MCPAuthRequired{ServerName: "other"}, true)
 	require.Empty(t, asked.Reply)
-	require.True(t, s.Unasked(asked))
-	require.False(t, s.Unasked(asked))
-	first, second := s.AskLogin("a"), s.AskLogin("b")
-	require.False(t, s.Unasked(first))
-	require.True(t, s.Unasked(second))
+	require.True(t, s.DropLogin(asked))
+	require.False(t, s.DropLogin(asked))
+	first, second := s.BeginLogin("a"), s.BeginLogin("b")
+	require.False(t, s.DropLogin(first))
+	require.True(t, s.DropLogin(second))
 }
 
-// Before 0.215 an address that nobody asked for leads nowhere.
+// Before 0.215 an address without a login request leads nowhere.
 func TestLoginOfAnOldDroid(t *testing.T) {
 	s := new(Servers)
 	s.ProcessStarted(begin, Abilities{})

@@ -25,8 +25,8 @@ type Servers struct {
 	process Abilities         // the one that runs; the zero value for none
 	start   *start            // of the servers in it; nil when there is nothing to wait for
 	logins  map[string]*Login // that have begun, by server
-	asked   *Asked            // the "/mcp login" that waits for an address
-	told    map[string]struct{}
+	pending *PendingLogin     // the "/mcp login" that waits for an address
+	shown   map[string]struct{}
 }
 
 // Problems says of each server by name why its program cannot be started, nothing where it can.
@@ -80,7 +80,7 @@ func (s *Servers) ProcessGone() {
 
 // Unreported returns the servers of which droid will not say whether they start.
 func (s *Servers) Unreported() []stream.MCPServer {
-	if s.process.Takes || !s.process.Version.Has(stream.StartsServersOfSession) {
+	if s.process.Takes || !s.process.Version.Supports(stream.StartsServersOfSession) {
 		return nil
 	}
 	return s.list
@@ -91,12 +91,12 @@ func (s *Servers) Unreported() []stream.MCPServer {
 // (quirk 24), and does not report on them, even if they do not start (0.215 to 0.225). problems are those of Unreported.
 func (s *Servers) Opened(problems Problems) (texts, watch []string) {
 	switch {
-	case s.process.Takes && !s.process.Version.Has(stream.StartsServersOfSettings):
+	case s.process.Takes && !s.process.Version.Supports(stream.StartsServersOfSettings):
 		s.start = nil
 		return s.ignored(s.Names()), nil
 	case s.process.Takes:
 		return nil, nil
-	case !s.process.Version.Has(stream.StartsServersOfSession):
+	case !s.process.Version.Supports(stream.StartsServersOfSession):
 		return s.ignored(s.Names()), nil
 	}
 	for _, server := range s.Unreported() {
@@ -213,12 +213,12 @@ func (s *Servers) ignored(names []string) (texts []string) {
 
 // once returns a text unless it was returned before. droid repeats much of its reports on servers.
 func (s *Servers) once(text string) (texts []string) {
-	if _, told := s.told[text]; told || text == "" {
+	if _, told := s.shown[text]; told || text == "" {
 		return nil
 	}
-	if s.told == nil {
-		s.told = make(map[string]struct{})
+	if s.shown == nil {
+		s.shown = make(map[string]struct{})
 	}
-	s.told[text] = struct{}{}
+	s.shown[text] = struct{}{}
 	return []string{text}
 }

@@ -16,7 +16,7 @@ func status(name, status string) stream.MCPServerStatus {
 	return stream.MCPServerStatus{Name: name, Status: status}
 }
 
-// newest is a process that can do all that is known.
+// newest returns the abilities of a process that supports everything.
 func newest() Abilities { return Abilities{true, stream.Version{Major: 1, Minor: 220}} }
 
 // old is the version of a droid that starts the servers of a settings file alone.
@@ -44,7 +44,7 @@ func TestUse(t *testing.T) {
 	require.Equal(t, "my-tools", with("my-tools").Resolve("my tools"))
 }
 
-// What droid says of a server is told in the words that fit its reason.
+// droid's report of a server is shown in words that fit its reason.
 func TestTrouble(t *testing.T) {
 	s := with("a")
 	s.ProcessStarted(begin, newest())
@@ -78,7 +78,7 @@ func TestTrouble(t *testing.T) {
 	require.Equal(t, []stream.MCPServer{{Name: "droid's"}}, s.Unexplained(failed), "it was passed with the session: another may have the name")
 }
 
-// A failure is told once for each reason, however often droid repeats it.
+// A failure is shown once for each reason, however often droid repeats it.
 func TestTroubleIsToldOnce(t *testing.T) {
 	s := with("a")
 	failed := stream.MCPServerStatus{Name: "a", Status: "failed", Error: "one"}
@@ -89,8 +89,7 @@ func TestTroubleIsToldOnce(t *testing.T) {
 	require.Equal(t, []string{"The MCP server a failed: two."}, said(failed))
 }
 
-// What becomes of the servers depends on the version of droid, and on how it got
-// them.
+// The outcome for the servers depends on the version of droid, and on how it got them.
 func TestOpened(t *testing.T) {
 	missing := Problems{"b": "no such program."}
 	const ignored = "This version of droid ignores MCP servers that an editor passes: a, b. Update droid, or add them with `droid mcp add`."

@@ -110,7 +110,7 @@ func (s *Servers) Tick(now time.Time, working bool) (texts []string) {
 func (s *Servers) lateText(names []string) string {
 	text := "These MCP servers have not answered for " + startTime.String() + ": " + strings.Join(names, ", ") +
 		". The prompt goes on without their tools, which are added when the servers answer. Until then calls of other MCP tools may wait, for a minute at most."
-	if !s.process.Version.Has(stream.OffersToolsEarly) {
+	if !s.process.Version.Supports(stream.OffersToolsEarly) {
 		text += " This version of droid does not offer them to the model before."
 	}
 	return text

@@ -17,12 +17,12 @@ func started(p Abilities, names ...string) *Servers {
 	return s
 }
 
-// told is what droid says of its servers when it has opened the session.
+// told returns droid's list of its servers after it opened the session.
 func told(list ...stream.MCPServerStatus) stream.MCPStatusChanged {
 	return stream.MCPStatusChanged{Servers: list, Opened: true}
 }
 
-// A prompt waits until each server has connected or failed, and goes on once.
+// A prompt waits until each server has connected or failed, and continues once.
 func TestHoldUntilServersHaveStarted(t *testing.T) {
 	s := started(newest(), "a", "b")
 	require.Empty(t, s.Status(told(status("a", "connecting"), status("b", "connecting"), status("other", "connected")), nil))
@@ -51,7 +51,7 @@ func TestNothingToHoldFor(t *testing.T) {
 	require.False(t, s.Starting())
 }
 
-// The wait is told after two seconds and ends after ten.
+// The wait is shown after two seconds and ends after ten.
 func TestLateServers(t *testing.T) {
 	s := started(newest(), "slow", "mute")
 	s.Status(told(status("slow", "connecting"), status("mute", "connecting")), nil)
@@ -79,8 +79,7 @@ func TestLateServers(t *testing.T) {
 	require.False(t, s.Starting())
 }
 
-// Servers that droid does not name are ignored by it. Where it has named none at
-// all since it opened the session, nothing is known.
+// droid ignores servers that it does not name. If it has named none since it opened the session, their state is unknown.
 func TestServersThatDroidDoesNotName(t *testing.T) {
 	named := []stream.MCPServerStatus{status("a", "connecting"), status("other", "connected")}
 	old := Abilities{true, old()}
@@ -109,8 +108,7 @@ func TestServersThatDroidDoesNotName(t *testing.T) {
 	require.Contains(t, texts[0], "ignores MCP servers that an editor passes: b.")
 }
 
-// A prompt that was cancelled meanwhile is not told what it waits for, and the
-// next one takes its place.
+// A prompt that was cancelled while it waited is not shown the reason for the wait, and the next one takes its place.
 func TestHoldAnother(t *testing.T) {
 	s := started(newest(), "a")
 	require.Empty(t, s.Tick(begin.Add(startQuiet), false))

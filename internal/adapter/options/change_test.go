@@ -28,7 +28,7 @@ func someModels() []stream.Model {
 	}
 }
 
-// someOptions are those of a session with a model of spec mode of its own.
+// someOptions returns the options of a session with a separate model for spec mode.
 func someOptions() State {
 	o := New("", false, false)
 	o.Offered(someModels())
@@ -39,7 +39,7 @@ func someOptions() State {
 	return o
 }
 
-// TestPatch: what droid must be asked to set an option, and what is refused.
+// TestPatch checks the requests to droid that set an option, and the rejected values.
 func TestPatch(t *testing.T) {
 	type patch = stream.SettingsPatch
 	for name, c := range map[string]struct {
@@ -120,7 +120,7 @@ func TestManyValuesAreCutShort(t *testing.T) {
 	require.Contains(t, UnknownValue("model", "x", append(values, protocol.OptionValue{Value: "last"})).Error(), "v, …")
 }
 
-// TestSettled: an option is set when droid says so, for each option (quirk 14).
+// TestSettled checks for each option that it counts as set only once droid reports its value (quirk 14).
 func TestSettled(t *testing.T) {
 	all := stream.Settings{
 		ModelID: of("m"), ReasoningEffort: of("e"), AutonomyMode: of("spec"),
@@ -159,8 +159,7 @@ func TestFollowUp(t *testing.T) {
 	require.True(t, o.Steers())
 }
 
-// TestListOfOptions: what droid does not report is not offered, and the current
-// value always is.
+// TestListOfOptions checks that a value that droid does not report is not offered, and that the current value always is.
 func TestListOfOptions(t *testing.T) {
 	o := New("", false, false)
 	require.Len(t, o.list(), 1, "droid has told nothing")
@@ -260,8 +259,8 @@ func TestUpdates(t *testing.T) {
 	require.Equal(t, []protocol.Update{o.ListUpdate()}, o.Updates(), "no mode is told that has no name")
 }
 
-// Where there is little room, what slash commands set as well is listed once it has been changed. It can be
-// set all the same: clients set again what they have stored.
+// If there is little room, options that slash commands set as well are listed only once they were changed. They can still be set: clients
+// set again the values that they have stored.
 func TestNarrowOptions(t *testing.T) {
 	ids := func(o State) (ids []string) {
 		for _, option := range o.ListUpdate().ConfigOptions {
@@ -287,7 +286,7 @@ func TestNarrowOptions(t *testing.T) {
 	require.Equal(t, []string{Mode, Model, Effort, SpecModel, SpecEffort}, ids(o))
 }
 
-// Without a login only the user's own models answer, so all others say what they need, in both lists of models.
+// Without a login only the user's custom models answer, so all others say what they need, in both lists of models.
 func TestModelsThatNeedALogin(t *testing.T) {
 	o := New("", false, false)
 	o.Reported(stream.Settings{ModelID: of("mine"), AutonomyMode: of("normal"), Raw: json.RawMessage(`{}`)})

@@ -38,7 +38,7 @@ const sameModel = "same"
 type State struct {
 	settings stream.Settings // as droid reported them last
 	models   []stream.Model  // that droid offers
-	// loggedOut is that droid is known to have no login.
+	// loggedOut is set if droid is known to have no login.
 	loggedOut bool
 	followUp  string      // Queue or Steer; droid knows nothing of it
 	switches  bool        // the editor knows options that are switches

@@ -30,7 +30,7 @@ func TestModeThatWasNotTakenBack(t *testing.T) {
 	require.Empty(t, o.ToRestore(stream.Version{}, before))
 }
 
-// TestRestoredSettings: what the row of a setting says to be restored is asked of the next droid.
+// TestRestoredSettings checks that the settings marked as restored are requested from the next droid.
 func TestRestoredSettings(t *testing.T) {
 	reported := func(value string, mode stream.Mode) (o State) {
 		o.Reported(stream.Settings{ModelID: &value, ReasoningEffort: &value, AutonomyMode: of(string(mode)), Raw: json.RawMessage(`{}`)})

@@ -48,7 +48,7 @@ in ~/.factory/x
 	require.True(t, strings.HasSuffix(text, "== Conversation\n[]\n"))
 }
 
-// What droid wrote to stderr may have a key of the user's settings.
+// droid's stderr may contain a key of the user's settings.
 func TestKeyOfSettings(t *testing.T) {
 	home := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(home, ".factory"), 0o700))

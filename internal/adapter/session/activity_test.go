@@ -36,7 +36,7 @@ func (e *editor) activities() (reports []string) {
 	return reports
 }
 
-// A server that keeps the agent is told when a session begins to work, whatever that is, and, behind all that it said, when it rests.
+// A server that keeps the agent is notified when a session begins any work, and, behind all of its messages, when it becomes idle.
 func TestActivity(t *testing.T) {
 	for name, row := range map[string]struct {
 		script fakedroid.Script
@@ -93,7 +93,8 @@ func TestActivityEndsWithTheSession(t *testing.T) {
 	})
 }
 
-// A background command works until it has ended, also one of which nothing is known but that droid has children; so does a question.
+// A session with a background command is busy until the command ends, even if only droid's child processes are known of it; so is one with
+// an open question.
 func TestActivityWithoutATurn(t *testing.T) {
 	t.Run("background", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

@@ -82,7 +82,8 @@ func TestInitializeDoesNotWaitForDroid(t *testing.T) {
 	})
 }
 
-// TestBadInput: each gets the error that fits, with words that say what is right, and the connection works on.
+// TestBadInput checks that each malformed message gets a fitting error that says what is correct, and that the connection continues to
+// work.
 func TestBadInput(t *testing.T) {
 	for line, says := range map[string]string{
 		`{"jsonrpc":`: "-32700 not valid JSON",
@@ -134,7 +135,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// badInput sends a line, in which SESSION stands for the session's id, and expects an error with this code and these words.
+// badInput sends a line, in which SESSION is replaced by the session's id, and expects an error with this code and text.
 func badInput(t *testing.T, line, want string) {
 	t.Run(fmt.Sprintf("%.100s", line), inBubble(func(t *testing.T) {
 		e := begin(t, playing(says("still here")))
@@ -218,8 +219,8 @@ func TestDroidThatOpensNoSession(t *testing.T) {
 	}
 }
 
-// Without a droid a session opens all the same, and its first prompt says what to do. A droid that is
-// there later makes the session under the id that the editor knows.
+// Without a droid, a session still opens, and its first prompt says what to do. A droid that is installed later creates the session under
+// the id that the editor knows.
 func TestSessionsWithoutDroid(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		installed, stored := new(atomic.Bool), new(fakedroid.Sessions)
@@ -309,7 +310,7 @@ func TestDroidThatDiesAsItOpens(t *testing.T) {
 	})
 }
 
-// One that is closed before there is a droid leaves nothing behind.
+// A session that is closed before there is a droid leaves nothing behind.
 func TestSessionsWithoutDroidEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := begin(t, func(int) (*droid.Client, error) { return nil, &droid.NotFoundError{} })
@@ -371,7 +372,7 @@ func TestPanicEndsTheRequestAlone(t *testing.T) {
 	})
 }
 
-// The user is told with the first prompt of the session.
+// The user is notified with the first prompt of the session.
 func TestQuirk24_IgnoredMCPServersAreTold(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := connect(t, playing(says("hi"), v))
@@ -383,7 +384,7 @@ func TestQuirk24_IgnoredMCPServersAreTold(t *testing.T) {
 	})
 }
 
-// TestLogOfSessions: each that is opened or ends is told once, by its id.
+// TestLogOfSessions: the log has one line for each session that is opened or ends, with its ID.
 func TestLogOfSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
@@ -427,7 +428,7 @@ func TestLenientParams(t *testing.T) {
 	})
 }
 
-// What a client tells and this agent does not know disturbs nothing.
+// Unknown notifications of a client have no effect.
 func TestUnknownNotificationsDisturbNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))

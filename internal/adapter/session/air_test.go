@@ -15,7 +15,7 @@ import (
 
 const asAir = `{"elicitation":{"form":{}},"_meta":{"jetbrains":{"air":{"version":2,"capabilities":["sessionFailure","loadReplayEnd","goal"]}}}}`
 
-// failuresOf are the failures that a session was told, in order.
+// failuresOf returns the failures that were sent for a session, in order.
 func (e *editor) failuresOf() (all []protocol.SessionFailure) {
 	for _, m := range e.received() {
 		var p struct {
@@ -29,7 +29,7 @@ func (e *editor) failuresOf() (all []protocol.SessionFailure) {
 	return all
 }
 
-// Air is told why a turn failed, before the response, and what delays it; each report of a turn replaces the one before.
+// Air receives the reason why a turn failed before the response, and what delays a turn; each report of a turn replaces the one before.
 func TestFailuresForAir(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := beginNamed(t, "air", asAir, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
@@ -74,7 +74,7 @@ func TestFailuresForAir(t *testing.T) {
 	})
 }
 
-// The replay of a load ends with a mark, behind which nothing comes but the response; other ways to open a session have none.
+// The replay of a load ends with a mark, after which only the response follows; other ways to open a session have none.
 func TestReplayEndForAir(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
@@ -99,7 +99,7 @@ func TestReplayEndForAir(t *testing.T) {
 	})
 }
 
-// What Air is told of modes, permissions and forms, and nobody else is.
+// Only Air receives its keys of modes, permissions and forms.
 func TestKeysForAir(t *testing.T) {
 	for client, capabilities := range map[string]string{"air": asAir, "zed": `{"elicitation":{"form":{}}}`} {
 		bubble(t, func(t *testing.T) {

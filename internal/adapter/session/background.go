@@ -28,7 +28,7 @@ func (s *Session) handleBackground(ev quirks.Event) {
 	if client == nil {
 		return
 	}
-	if c := s.proc.Left.Handle(time.Now(), ev); c != nil {
+	if c := s.proc.Commands.Handle(time.Now(), ev); c != nil {
 		s.mu.Go(func() { s.watch(s.Context, client, c) })
 	}
 }
@@ -44,7 +44,7 @@ func (s *Session) watch(ctx context.Context, client *droid.Client, c *background
 	})
 	if err != nil {
 		s.log.Info("a command in the background cannot be watched", zap.Error(err))
-		s.proc.Left.Lose(c)
+		s.proc.Commands.Lose(c)
 		return
 	}
 	if w.Unread != nil {
@@ -53,7 +53,7 @@ func (s *Session) watch(ctx context.Context, client *droid.Client, c *background
 	defer w.Close()
 	c.Of = w.Process
 	var look background.Look
-	for reads := s.deps.Client.TerminalOutput || s.deps.Client.AsyncTasks; !s.ended && s.proc.Left.Runs(c); {
+	for reads := s.deps.Client.TerminalOutput || s.deps.Client.AsyncTasks; !s.ended && s.proc.Commands.Runs(c); {
 		room, seen := s.out.Full() == nil, look.At
 		s.unlocked(ctx, func(ctx context.Context) {
 			look, err = files.CallBounded(ctx, s.deps.Calls, "Watch.Look", c.Output, func(string) (background.Look, error) { return w.Look(reads && room, seen), nil })
@@ -62,7 +62,7 @@ func (s *Session) watch(ctx context.Context, client *droid.Client, c *background
 			look = background.Look{Runs: true, At: seen} // presumably
 		}
 		switch {
-		case !s.proc.Left.Runs(c): // its end was reported
+		case !s.proc.Commands.Runs(c): // its end was reported
 		case !look.Runs:
 			s.update(s.show.BackgroundOutput(c.BackgroundCommand, look.Piece)...)
 			s.backgroundEnded(c, look.LastWords)
@@ -75,7 +75,7 @@ func (s *Session) watch(ctx context.Context, client *droid.Client, c *background
 
 // backgroundEnded shows once that a background command has ended.
 func (s *Session) backgroundEnded(c *background.Command, lastWords string) {
-	if !s.proc.Left.Ended(c) {
+	if !s.proc.Commands.Ended(c) {
 		return
 	}
 	how := "It has ended. droid does not tell how."
@@ -91,7 +91,7 @@ func (s *Session) backgroundEnded(c *background.Command, lastWords string) {
 
 // BackgroundCommands are the commands that droid has left in the background. unseen says that there may be others.
 func (s *Session) BackgroundCommands() (running []*background.Command, unseen bool) {
-	return s.proc.Left.Running(), s.proc.NotWatched()
+	return s.proc.Commands.Running(), s.proc.NotWatched()
 }
 
 // StopBackground ends a command in the background. It reports whether the command is gone.
@@ -165,7 +165,7 @@ func (s *Session) StopTask(ordered func(), id string) (stopped bool, err *jsonrp
 		return false, err
 	}
 	defer s.Exit(&err)
-	for _, c := range s.proc.Left.Running() {
+	for _, c := range s.proc.Commands.Running() {
 		if c.ID() == id {
 			stopped = s.StopBackground(s.Context, c)
 		}

@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// TestBackgroundCommandEndsTold: who has droid end that has left a command in the background is asked before, and told.
+// TestBackgroundCommandEndsTold: before droid ends and a background command with it, the user is asked, and is notified afterwards.
 func TestBackgroundCommandEndsTold(t *testing.T) {
 	for _, command := range []string{"/compact", "/rewind 1"} {
 		t.Run(command[1:], func(t *testing.T) {
@@ -76,7 +76,7 @@ func (l *leftRun) End(grace time.Duration) (gone bool) {
 	return l.ended.Load()
 }
 
-// leaving is an editor whose droid leaves a command in the background when it is told to.
+// leaving is an editor whose droid leaves a command in the background on request.
 type leaving struct {
 	*editor
 	*leftRun
@@ -113,11 +113,11 @@ func beginLeaving(t *testing.T, capabilities string) leaving {
 		return client, err
 	})
 	require.Equal(t, "end_turn", l.run("serve"))
-	time.Sleep(time.Minute) // what else is told after a turn
+	time.Sleep(time.Minute) // for what else is sent after a turn
 	return l
 }
 
-// since is what came after the first n lines.
+// since returns the messages after the first n.
 func (e *editor) since(n int) string {
 	var b strings.Builder
 	for _, m := range e.received()[n:] {
@@ -128,7 +128,7 @@ func (e *editor) since(n int) string {
 
 const inTerminals, withAsyncTasks = `{"_meta":{"terminal_output":true}}`, `{"_meta":{"jetbrains":{"air":{"version":1,"capabilities":["asyncTasks"]}}}}`
 
-// Of a command in the background what it writes is told, once, also behind a load, and nothing else but its end.
+// The output of a background command is shown once, also after a load, and of its other events only the end.
 func TestBackgroundCommandIsFollowed(t *testing.T) {
 	for capabilities, wrote := range map[string]string{inTerminals: `"data":"ready\n"`, withAsyncTasks: `"summary":"ready"`, `{}`: ""} {
 		synctest.Test(t, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestBackgroundCommandIsFollowed(t *testing.T) {
 			nothing()
 			if capabilities == inTerminals {
 				require.Nil(t, e.call("session/load", e.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
-				time.Sleep(time.Minute) // what else is told behind it
+				time.Sleep(time.Minute) // for what else is sent after it
 				n = len(e.received())
 			}
 			_, _ = e.output.WriteString("ready\n")
@@ -197,7 +197,7 @@ func TestBackgroundCommandIsStopped(t *testing.T) {
 	}
 }
 
-// A disk that hangs with the output holds up nobody, and where nothing can be seen that is said.
+// A disk that hangs while the output is read delays nothing; if no output can be read, a message says so.
 func TestBackgroundOnADiskThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := beginLeaving(t, inTerminals)

@@ -8,33 +8,33 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// awaitTurn waits until a change that the user asks for may be made, in the order of the requests. The caller must call
+// beginChange waits until a change that the user has requested may be made, in the order of the requests. The caller must call
 // s.prompts.FinishChange when it has taken effect. If ctx ends first, the change is withdrawn.
-func (s *Session) awaitTurn(ctx context.Context, of turns.Scope) (*turns.Change, *jsonrpc.Error) {
-	if err := s.takesNothing(); err != nil {
+func (s *Session) beginChange(ctx context.Context, of turns.Scope) (*turns.Change, *jsonrpc.Error) {
+	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
 	change := s.prompts.Change(of)
-	err := s.mu.WaitFor(ctx, "what was asked", string(needTurn), func() bool { return change.Begun() || !s.prompts.Takes(change) })
+	err := s.mu.WaitFor(ctx, "what was asked", string(needTurn), func() bool { return change.Begun() || !s.prompts.Pending(change) })
 	if err == nil {
-		err = context.Cause(ctx) // it may have been cancelled as its turn came
+		err = context.Cause(ctx) // it may have been cancelled as it began
 	}
 	switch {
 	case err != nil:
 		s.prompts.FinishChange(change, nil)
 		return nil, s.waitError(err)
-	case !change.Begun(): // a panic has ended all that waits
+	case !change.Begun(): // a panic has ended everything that waited
 		return nil, acperr.Lost()
 	}
-	if err := s.takesNothing(); err != nil { // the load before it failed
+	if err := s.checkOpen(); err != nil { // the load before it failed
 		s.prompts.FinishChange(change, nil)
 		return nil, err
 	}
 	return change, nil
 }
 
-// takesNothing returns the error if the session takes no more requests, nil if it does.
-func (s *Session) takesNothing() *jsonrpc.Error {
+// checkOpen returns an error if the session accepts no more requests.
+func (s *Session) checkOpen() *jsonrpc.Error {
 	if err := s.unfit.Load(); err != nil {
 		return err
 	}

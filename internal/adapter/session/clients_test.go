@@ -79,8 +79,8 @@ func grants(value, label string) int {
 	return -1
 }
 
-// Some clients act on the kind of an option, and some are not known to show what the
-// options are called. One key there allows no more than the least option of its kind.
+// Some clients act on the kind of an option, and some may not show the options' names. A single key in them allows no more than the least
+// option of its kind.
 func TestOneKeyGrantsTheLeast(t *testing.T) {
 	requests := recordedRequests(t)
 	var mcp fakedroid.Fields
@@ -103,11 +103,10 @@ func TestOneKeyGrantsTheLeast(t *testing.T) {
 	}
 }
 
-// selectedOption is what droid is told of a permission request.
+// selectedOption matches droid's answer to a permission request.
 var selectedOption = regexp.MustCompile(`"selectedOption":"([^"]*)"`)
 
-// oneKey has a client answer a request by the kind of an option, and checks what
-// droid is told.
+// oneKey makes a client answer a request by the kind of an option, and checks the answer to droid.
 func oneKey(t *testing.T, name, client, kind string, request fakedroid.Fields) {
 	var told string
 	tap := func(line []byte) {
@@ -181,7 +180,7 @@ func TestHiddenOptionIsARefusal(t *testing.T) {
 	})
 }
 
-// soFar is what came until now, also while something goes on.
+// soFar returns the messages until now, even if something is still running.
 func (e *editor) soFar() []wireMessage {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -200,7 +199,7 @@ func (e *editor) messages() string {
 	return all.String()
 }
 
-// What the user says of their client counts, also for one that is known.
+// The user's setting for a client applies, even for a known client.
 func TestUserSaysWhatTheClientShows(t *testing.T) {
 	for shows, want := range map[string]int{"": 5, protocol.ShowsTitle: 3, protocol.ShowsContent: 3} {
 		synctest.Test(t, func(t *testing.T) {
@@ -216,9 +215,8 @@ func TestUserSaysWhatTheClientShows(t *testing.T) {
 	}
 }
 
-// CodeCompanion sends a prompt that its user stopped once more before the next one. It is taken out where
-// it stands there whole, so that the model does not do it after all and a command is one; a user's own
-// text is never looked into.
+// CodeCompanion repeats a prompt that its user stopped in front of the next one. It is removed if it is there as a whole, so that the model
+// does not carry it out after all and a command is recognized; text of the user is never examined.
 func TestStoppedPromptComesAgain(t *testing.T) {
 	block := func(texts ...string) string {
 		var blocks []string

@@ -7,8 +7,8 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// Hurry has a process that leaves do so at once.
-func (s *Session) Hurry() { s.proc.ForceStop() }
+// ForceStop has a process that leaves do so at once.
+func (s *Session) ForceStop() { s.proc.ForceStop() }
 
 // Close cancels what the session works on, and ends it. It returns when no prompt runs any more; droid leaves politely after that.
 func (s *Session) Close() {

@@ -304,8 +304,8 @@ func (s *Session) askDroid(ctx context.Context, f func(ctx context.Context, clie
 	return s.callBounded(ctx, func(ctx context.Context) error { return f(ctx, client) })
 }
 
-// changeDroid calls check, which looks whether droid can do something, and then do, which makes it do so and which a cancel does not
-// interrupt. If droid ends meanwhile or answers late, the outcome is not known: the error is an unknownOutcome.
+// changeDroid calls check, which finds out whether droid can do something, and then do, which makes droid do it and ignores a cancel. If
+// droid exits during do or answers late, the outcome is not known: the error is an unknownOutcome.
 func (s *Session) changeDroid(ctx context.Context, check, do func(ctx context.Context, client *droid.Client) error) error {
 	client, err := s.readyDroid(ctx)
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// TestWhenEnded: what an act registers for the end of a request is done once that has been cancelled, at once if it was before, and
-// not if it is forgotten.
+// TestWhenEnded checks that a function registered for the end of a request runs once after a cancel, at once if the request was cancelled
+// before, and never after forget.
 func TestWhenEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi"), fakedroid.WithVersion(fakedroid.V0225)))

@@ -90,7 +90,7 @@ func (s *Session) compactFailed(ctx context.Context, err error) error {
 		return ErrNothingToCompact
 	case strings.Contains(err.Error(), "No access token"):
 		err = errors.New("this droid needs a Factory login to compact, also with a model of your own (" + Plainly(err).Error() + ")." +
-			s.proc.Lacks(stream.CompactsWithoutLogin) + " " + diagnosis.LoginRemedy())
+			s.proc.UnsupportedText(stream.CompactsWithoutLogin) + " " + diagnosis.LoginRemedy())
 	}
 	s.update(s.show.EndCompactionWith(render.CompactionFailed, render.CompactionFacts{Error: Plainly(err).Error()})...)
 	return Failed("The conversation was not compacted", err)

@@ -58,8 +58,8 @@ func TestCompactAsksFirst(t *testing.T) {
 	})
 }
 
-// An empty conversation has nothing to compact, which is no failure. Where only a login helps, no remedy says that none is needed.
-// A failure has a remedy, and no name of droid's protocol.
+// Compacting an empty conversation is not a failure. A failure has a remedy, and no name of droid's protocol; the remedy does not deny that
+// a login is needed if it is.
 func TestCompactThatCannotBe(t *testing.T) {
 	for why, tc := range map[string]struct {
 		v         fakedroid.Version

@@ -36,8 +36,8 @@ func (s *Session) lookForCommands(ctx context.Context, limit time.Duration) {
 	if client == nil || s.ended {
 		return
 	}
-	s.proc.Ask()
-	defer s.proc.Answered()
+	s.proc.BeginQuery()
+	defer s.proc.EndQuery()
 	var found commands.Found
 	_ = s.unlockedFor(ctx, limit, func(ctx context.Context) error { found = commands.Find(ctx, client); return nil })
 	if s.proc.Client() == client {

@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// commandsTold are the commands that the editor was told last.
+// commandsTold returns the commands that the editor was sent last.
 func (e *editor) commandsTold() (names []string) {
 	var u struct{ AvailableCommands []protocol.AvailableCommand }
 	require.NoError(e.t, json.Unmarshal(e.lastUpdate("available_commands_update"), &u))
@@ -30,7 +30,7 @@ func sayAgain() fakedroid.Script {
 	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) })
 }
 
-// lister is a droid that expands commands and skills, and lists what the test says.
+// lister is a droid that expands commands and skills, and lists the given names.
 type lister struct{ names atomic.Pointer[[]any] }
 
 func (l *lister) has(names ...string) {

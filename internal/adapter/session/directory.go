@@ -8,13 +8,13 @@ import (
 
 // A session works in the directory that the editor asked for last. load_session and fork_session have no such parameter (droid 0.99 to
 // 0.225): droid uses the directory in the session's file or, if that is gone, the one in which the process was started. So the file is
-// changed, as droid does when a user changes the directory, and the process is started there, since it also reads the project of its own
-// directory.
+// changed, as droid does when a user changes the directory, and the process is started there, since it also reads the project in its
+// working directory.
 
 // openStored returns how a process loads droid's session with up to so many messages, or creates it if no droid has yet. held is the result
 // of markLoading.
 func (s *Session) openStored(messages int, held error) launch.Open {
-	if s.proc.Unmade() {
+	if s.proc.NeedsCreate() {
 		return s.deps.Launcher.Make(s.droidID, s.cwd, *s.systemPrompt.Load())
 	}
 	return launch.Open{ID: s.droidID, Messages: messages, CWD: s.cwd, Held: held}
@@ -56,10 +56,10 @@ func (s *Session) directories() []string {
 // checkWords ends a droid that has not taken the words of its new session (before 0.215).
 // The next process gets them when it starts, see Launcher.Added.
 func (s *Session) checkWords() {
-	if s.systemPrompt.Load().Text != "" && s.proc.Client() != nil && !s.proc.Has(stream.StoresSystemPrompt) {
+	if s.systemPrompt.Load().Text != "" && s.proc.Client() != nil && !s.proc.Supports(stream.StoresSystemPrompt) {
 		s.endDroid(replaced, "it did not take the words of its new session")
 	}
 }
 
-// Instructions are what is added to droid's system prompt, with the additional directories. Who calls it needs no lock.
+// Instructions returns the additions to droid's system prompt, with the additional directories. It needs no lock.
 func (s *Session) Instructions() instructions.Instructions { return *s.systemPrompt.Load() }

@@ -24,8 +24,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// disk is a store with real directories, and droids that go on where a session's file
-// says.
+// disk is a store with real directories, and droids that work in the directory of a session's file.
 type disk struct {
 	*editor
 	fleet    *fleet
@@ -113,7 +112,7 @@ func onDisk(t *testing.T, test func(t *testing.T, d *disk)) {
 	versions(t, func(t *testing.T, v fakedroid.Option) { test(t, newDisk(t, v)) })
 }
 
-// A link to the session's own directory is no other directory.
+// A link to the session's directory counts as the same directory.
 func TestLoadByALink(t *testing.T) {
 	onDisk(t, func(t *testing.T, d *disk) {
 		link := d.old + "-link"

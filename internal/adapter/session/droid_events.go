@@ -11,8 +11,8 @@ import (
 	"droid-acp/internal/render"
 )
 
-// The road of droid's events: nextEvent lets one in, handleEvent normalizes it, apply keeps the order where files are
-// read for one, and translate shows it.
+// An event of droid's passes four functions: nextEvent says whether it may be taken now, handleEvent normalizes it, apply keeps the order if
+// files are read for one, and translate shows it.
 
 // nextEvent returns the channel of droid's events, nil while droid is not to be read. If that is because the outbox is
 // full, room is closed when there is room again.
@@ -31,8 +31,9 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 	return events, room
 }
 
-// syncEvents takes what droid said before the answer that the caller has just got, and returns when that counts: where files are being read
-// for what it said before, when they are. The error says that the session ends. ctx marks that the lock may be released; it ends no wait.
+// syncEvents applies the events that droid sent before the response that the caller has just got. Some of them may be shown with files:
+// then it waits, without the lock, until these are read. The error says that the session ends. The end of ctx does not end the wait; the
+// parameter shows that the lock may be released.
 func (s *Session) syncEvents(ctx context.Context) *jsonrpc.Error {
 	if s.drainEvents(); s.fileCalls.Waiting() == nil {
 		return nil

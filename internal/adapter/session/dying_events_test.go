@@ -70,8 +70,8 @@ func cutDroid(lines int, half bool, script fakedroid.Script, options ...fakedroi
 	return droid.NewClient(r, tapped{stdin, tap}, zap.NewNop()), r.cut.Load
 }
 
-// TestDroidDiesAtEachEvent: droid dies behind each line of a turn, and within it. The prompt ends with an error, or if droid had not taken
-// it, or had ended the turn, without one. The next one is answered.
+// TestDroidDiesAtEachEvent checks a droid that dies after each line of a turn, and within it. The prompt ends with an error, or without one
+// if droid had not taken the prompt or had ended the turn. The next prompt is answered.
 func TestDroidDiesAtEachEvent(t *testing.T) {
 	for name, script := range map[string]fakedroid.Script{"a tool": uses(touch), "an edit": uses(create), "nonsense": fakedroid.Nonsense()} {
 		for _, v := range []fakedroid.Version{fakedroid.V099, fakedroid.V0225} {
@@ -96,7 +96,7 @@ func TestDroidDiesAtEachEvent(t *testing.T) {
 	}
 }
 
-// diesBehind has a turn of a droid that dies behind that many lines, if it has as many. It returns how the turn has ended.
+// diesBehind runs a turn of a droid that dies after that many lines, if it has as many. It returns the end of the turn.
 func diesBehind(t *testing.T, lines int, half bool, script fakedroid.Script, v fakedroid.Option) (dies bool, end string) {
 	store, cut := fakedroid.WithSessions(new(fakedroid.Sessions)), (func() bool)(nil)
 	e := begin(t, func(n int) (client *droid.Client, err error) {

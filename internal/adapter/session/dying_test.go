@@ -49,7 +49,7 @@ func diesOver(method string, die func()) fakedroid.Option {
 	})
 }
 
-// answersOnce checks that a command is answered once, and that the session goes on. It returns what was said, the end last.
+// answersOnce checks that a command is answered once, and that the session continues. It returns the text and then the end.
 func (e *editor) answersOnce(id string) (said string) {
 	e.t.Helper()
 	end := ended(e.await(id))
@@ -67,11 +67,11 @@ func (e *editor) answersOnce(id string) (said string) {
 	return said
 }
 
-// droidIsGone is what a prompt ends with whose droid has died before anything was done.
+// droidIsGone is the error of a prompt whose droid has died before it did anything.
 const droidIsGone = "-32603 droid is gone. The next prompt starts droid again and continues this session."
 
-// TestDroidDiesOverARewind: while the user is asked about files, nothing has happened, and the question is taken back; while droid
-// restores them, nobody knows.
+// TestDroidDiesOverARewind checks a droid that dies during a rewind: if the user is being asked about files, nothing has happened, and the
+// question is withdrawn; if droid is restoring them, the outcome is unknown.
 func TestDroidDiesOverARewind(t *testing.T) {
 	for name, over := range map[string]string{
 		"while it tells the files": "get_rewind_info", "while the question stands": "", "while it restores the files": "execute_rewind",
@@ -107,8 +107,8 @@ func TestDroidDiesOverARewind(t *testing.T) {
 	}
 }
 
-// TestQuestionEndsBeforeItsPrompt: what the user was asked about is told to have ended before the response, behind which some clients
-// hear nothing. Without care either may come first.
+// TestQuestionEndsBeforeItsPrompt: the end of a call that the user was asked about is sent before the response, behind which some clients
+// ignore updates. Without care either may come first.
 func TestQuestionEndsBeforeItsPrompt(t *testing.T) {
 	for name, end := range map[string]func(e *editor, m *mortal){"cancel": func(e *editor, _ *mortal) { e.cancel() }, "crash": func(_ *editor, m *mortal) { m.die() }} {
 		t.Run(name, func(t *testing.T) {
@@ -132,8 +132,8 @@ func TestQuestionEndsBeforeItsPrompt(t *testing.T) {
 	}
 }
 
-// TestDroidDiesOverStructuredOutput: the prompt fails, and what droid had said is not the output of the next one, of this agent or of
-// another one that loads the session.
+// TestDroidDiesOverStructuredOutput checks that the prompt fails, and that droid's output until then does not become the output of the next
+// prompt, in this agent or another one that loads the session.
 func TestDroidDiesOverStructuredOutput(t *testing.T) {
 	for name, early := range map[string]bool{"before the output": true, "behind it": false} {
 		t.Run(name, inBubble(func(t *testing.T) {
@@ -167,8 +167,8 @@ func TestDroidDiesOverStructuredOutput(t *testing.T) {
 	}
 }
 
-// TestDroidDiesOverASwitch: before droid is asked to switch anything, nothing has changed; behind that nobody knows. The answer
-// says which, and what to do.
+// TestDroidDiesOverASwitch checks that the answer says what to do, and that nothing has changed if droid died before the request, or that
+// the outcome is unknown if it died after it.
 func TestDroidDiesOverASwitch(t *testing.T) {
 	for _, tc := range []struct {
 		command  string

@@ -95,7 +95,7 @@ func fakeDroid(script fakedroid.Script, options ...fakedroid.Option) *droid.Clie
 	return tappedDroid(nil, script, options...)
 }
 
-// tappedDroid is fakeDroid with a copy of all that it is told, a line a Write.
+// tappedDroid is fakeDroid with a copy of everything that it receives, a line for each Write.
 func tappedDroid(tap func(line []byte), script fakedroid.Script, options ...fakedroid.Option) *droid.Client {
 	stdout, stdin := fakedroid.Start(script, options...)
 	return droid.NewClient(stdout, tapped{stdin, tap}, zap.NewNop())
@@ -170,8 +170,7 @@ func openAt(t *testing.T, dir string, start starter, log *zap.Logger, configure 
 	return e
 }
 
-// asZed is the clientInfo of a client that is known to show what options are
-// called.
+// asZed is the clientInfo of a client that is known to show options' names.
 const asZed = `"clientInfo":{"name":"zed","version":"1"}`
 
 // connect opens and initializes.
@@ -361,7 +360,7 @@ func ended(m wireMessage) string {
 	return r.StopReason
 }
 
-// allOf is what an error says, in one line, whichever part of it says it, behind its kind.
+// allOf returns the kind and all texts of an error in one line.
 func allOf(e *acptest.Error) string {
 	var data struct{ Kind, Details string }
 	_ = json.Unmarshal(e.Data, &data)
@@ -398,7 +397,7 @@ func (e *editor) updates() []string {
 		switch m.Method {
 		case "session/update":
 			if ownUpdate(m) {
-				continue // they come at times of their own
+				continue // their times vary
 			}
 			out = appendUpdate(out, shortUpdate(m.Params))
 		case "session/request_permission":
@@ -461,7 +460,7 @@ func shortUpdate(params json.RawMessage) string {
 	return u.SessionUpdate + " " + u.Title
 }
 
-// settle waits until nothing goes on by itself, in a bubble.
+// settle waits until nothing happens by itself, in a bubble.
 func (e *editor) settle() {
 	if e.real == nil {
 		synctest.Wait()

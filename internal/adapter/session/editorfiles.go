@@ -9,7 +9,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/internal/filecalls"
-	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/internal/updates"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/jsonrpc"
@@ -89,11 +89,11 @@ func (s *Session) runHook(ctx context.Context, h *filecalls.Hook) (answer hooks.
 }
 
 // sessionEditor is the client's fs methods for one session (ACP, "File System").
-type sessionEditor struct{ *telling.Updates }
+type sessionEditor struct{ *updates.Sender }
 
 // ReadTextFile implements editorfs.ACPClient.
 func (e sessionEditor) ReadTextFile(ctx context.Context, path string) (string, error) {
-	r := telling.AskBeside[acp.ReadTextFileResponse](e.Updates, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path})
+	r := updates.SendAsync[acp.ReadTextFileResponse](e.Sender, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path})
 	select {
 	case err := <-r.Answered:
 		return r.Result.Content, err
@@ -105,7 +105,7 @@ func (e sessionEditor) ReadTextFile(ctx context.Context, path string) (string, e
 
 // WriteTextFile implements editorfs.ACPClient.
 func (e sessionEditor) WriteTextFile(path, text string) <-chan error {
-	return telling.AskBeside[json.RawMessage](e.Updates, acp.ClientMethodFsWriteTextFile, acp.WriteTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path, Content: text}).Answered
+	return updates.SendAsync[json.RawMessage](e.Sender, acp.ClientMethodFsWriteTextFile, acp.WriteTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path, Content: text}).Answered
 }
 
 // UsesEditor reports whether files are to go through the client's fs methods.

@@ -56,7 +56,7 @@ func TestModelFailureIsATypedError(t *testing.T) {
 	}
 }
 
-// A session whose file droid cannot read: the error names the file, and says what to do.
+// The error for a session file that droid cannot read names the file, and says what to do.
 func TestSessionFileThatIsCorrupt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const id = "6e0b7c1e-0000-4000-8000-000000000001"
@@ -75,8 +75,8 @@ func TestSessionFileThatIsCorrupt(t *testing.T) {
 	})
 }
 
-// CodeCompanion writes an error behind what was said last: an empty line ends that. Others get none, nor does it
-// where nothing was said.
+// CodeCompanion appends an error to the last text, so an empty line ends that text. Other clients get none, and neither does it if there
+// was no text.
 func TestErrorsBehindWhatWasSaid(t *testing.T) {
 	for client, line := range map[string]bool{"CodeCompanion.nvim": true, "toad": false, "zed": false, "nobody-knows": false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -98,8 +98,8 @@ func TestErrorsBehindWhatWasSaid(t *testing.T) {
 	}
 }
 
-// Toad tells the user to install the agent when a prompt ends with an error. There the text says what
-// happened, and the prompt ends as others do; programs find the error in its _meta.
+// Toad advises the user to install the agent if a prompt ends with an error. For it, the text describes the error, and the prompt ends
+// normally; programs find the error in its _meta.
 func TestFailedPromptsEndWithText(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := open(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
@@ -122,7 +122,7 @@ func TestFailedPromptsEndWithText(t *testing.T) {
 	})
 }
 
-// Where droid gives a reason, that counts and no text; each that is known has a remedy.
+// A reason that droid gives takes precedence over its text; each known reason has a remedy.
 func TestReasonsThatDroidGives(t *testing.T) {
 	for reason, remedy := range map[string]string{
 		"prompt_rejected": "UserPromptSubmit", "completion_persistence_failed": "room on the disk", "no_approver_available": "Load the session again",
@@ -146,8 +146,8 @@ func refusing(methods ...string) (options []fakedroid.Option) {
 	return options
 }
 
-// An error says what droid was asked for, and how far it came: one about a prompt or a copy does not speak of opening a session, and none
-// says of a droid that was started that it could not be started.
+// An error names the request that failed and its progress: an error of a prompt or a copy does not speak of opening a session, and if droid
+// was started, no error says that it could not be.
 func TestErrorsSayWhatWasAskedFor(t *testing.T) {
 	fork := func(e *editor) string { return ended(e.call("session/fork", sessionParamsOf(e.session))) }
 	load := func(e *editor) string { return ended(e.call("session/load", sessionParamsOf(e.session))) }
@@ -212,7 +212,7 @@ func endingOn(method string, options ...fakedroid.Option) starter {
 	}
 }
 
-// What becomes of the session after an error is said as it is: a session that was not opened has no next prompt.
+// An error describes the session's state truthfully: it names no next prompt for a session that was not opened.
 func TestErrorsSayWhatComesNext(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		stored := new(fakedroid.Sessions)

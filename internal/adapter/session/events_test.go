@@ -56,8 +56,8 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 	})
 }
 
-// A cancelled message that droid runs behind its turn is stopped at once, though nothing else is due (a world of
-// TestWorlds waited for ever).
+// A cancelled message that droid runs after its turn is stopped at once, even if nothing else is pending (a world of TestWorlds waited
+// forever).
 func TestCancelledMessageIsStoppedAtOnce(t *testing.T) {
 	s, now := &Session{proc: process.New(), prompts: noPrompts(), show: render.New(render.Options{})}, time.Now()
 	request := func(actions []turns.Action) string { return actions[len(actions)-1].(turns.Send).Request }

@@ -5,7 +5,7 @@ import (
 
 	"droid-acp/internal/adapter/internal/monitor"
 	"droid-acp/internal/adapter/internal/process"
-	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/internal/updates"
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/turns"
@@ -46,17 +46,17 @@ func (s *Session) Prompts() *turns.Queue[*userPrompt] { return &s.prompts }
 func (s *Session) OptionState() *options.State { return &s.options }
 
 // Updates is the session's way to its editor.
-func (s *Session) Updates() *telling.Updates { return s.out }
+func (s *Session) Updates() *updates.Sender { return s.out }
 
 // Questions are those that the user is asked.
-func (s *Session) Questions() *telling.Questions { return &s.questions }
+func (s *Session) Questions() *updates.Questions { return &s.questions }
 
 // ReplaceDroid ends the session's droid, of which nothing is wanted any more.
 func (s *Session) ReplaceDroid() { s.endDroid(replaced, "test") }
 
-// AwaitTurn waits for a turn among what is asked of the session.
+// AwaitTurn waits in the session's queue for the turn of a request.
 func (s *Session) AwaitTurn(ctx context.Context, of turns.Scope) (*turns.Change, *jsonrpc.Error) {
-	return s.awaitTurn(ctx, of)
+	return s.beginChange(ctx, of)
 }
 
 // LockRPC takes the lock of calls to droid.
@@ -70,7 +70,7 @@ func (s *Session) Unlocked(f func(context.Context)) { s.unlocked(s.Context, f) }
 // Show shows an event.
 func (s *Session) Show(ev quirks.Event) { s.translate(ev, nil) }
 
-// ApplyEvent does what an event is for.
+// ApplyEvent applies an event of droid.
 func (s *Session) ApplyEvent(ev quirks.Event) { s.applyEvent(ev, nil) }
 
 // ShowText shows a text of droid's.
@@ -86,7 +86,7 @@ func (s *Session) Servers() *mcp.Servers { return &s.servers }
 func (s *Session) MCPStatus(ev stream.MCPStatusChanged) { s.mcpStatus(ev) }
 
 // HideFromEditor has the editor not know the session.
-func (s *Session) HideFromEditor() { s.out = telling.New(s.deps.Conn, s.mu, s.log) }
+func (s *Session) HideFromEditor() { s.out = updates.New(s.deps.Conn, s.mu, s.log) }
 
 // KillDroid kills the session's droid.
 func (s *Session) KillDroid() { s.endDroid(killed, "test") }
@@ -111,7 +111,7 @@ func (s *Session) LeaveStore() { s.storeLock.Begin("") }
 // ShowsHistory reports whether the history of a load is being shown.
 func (s *Session) ShowsHistory() bool { return s.showsHistory() }
 
-// FollowTo has the thread go on in a session.
+// FollowTo continues the thread in another session.
 func (s *Session) FollowTo(id string) { s.followTo(id) }
 
 // WhenEnded has f called if ctx ends before forget is called.
@@ -119,7 +119,7 @@ func (s *Session) WhenEnded(ctx context.Context, f func()) (forget func()) {
 	return s.whenEnded(ctx, f)
 }
 
-// Uncancellable has a cancel not end an act.
+// Uncancellable makes an act survive a cancel.
 func (s *Session) Uncancellable(ctx context.Context) context.Context { return s.uncancellable(ctx) }
 
 // Refuse has the session take nothing any more. It needs no lock.

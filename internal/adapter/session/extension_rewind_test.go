@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// rewinds calls _droid/rewind with params beside the session's id.
+// rewinds calls _droid/rewind with the session's ID and params.
 func (e *editor) rewinds(params string) (r session.RewindResult, code int) {
 	e.t.Helper()
 	answer := e.call("_droid/rewind", fmt.Sprintf(`{"sessionId":%q,%s}`, e.session, params))
@@ -25,7 +25,7 @@ func (e *editor) rewinds(params string) (r session.RewindResult, code int) {
 	return r, 0
 }
 
-// rewinds has droids go back as the real one does: to a session that has what came before. made is its id.
+// rewinds makes droids rewind like the real one: to a new session with the earlier conversation. made is its id.
 func (f *fleet) rewinds() (made *string) {
 	made = new(string)
 	f.options = append(f.options, fakedroid.WithAnswer("droid.execute_rewind", func(params map[string]any) (any, string) {
@@ -93,7 +93,7 @@ func TestRewindMethod(t *testing.T) {
 	})
 }
 
-// While a turn runs a program is refused, or the turn is stopped first: droid itself would go on with it in the session from before.
+// A rewind during a turn is rejected, or stops the turn first: droid itself would continue the turn in the previous session.
 func TestRewindMethodInATurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {

@@ -53,8 +53,8 @@ func TestPrivateTextEndsWithTheCall(t *testing.T) {
 	}
 }
 
-// An edit arrives in the editor as the agent's, with the user's unsaved changes as the
-// text before it; whether he is asked for it is no matter. While he is asked, others may edit the file.
+// An edit reaches the editor as the agent's, with the user's unsaved changes in the old text, whether the user is asked about it or not.
+// While they are asked, others may edit the file.
 func TestEditOfAnOpenFile(t *testing.T) {
 	for _, typed := range []string{"", "unsaved "} {
 		for _, asked := range []bool{true, false} {
@@ -83,8 +83,7 @@ func TestEditOfAnOpenFile(t *testing.T) {
 	}
 }
 
-// TestEditThatTheEditorMisses: where the journal cannot be written (a full ~/.local), the user is told that the
-// edit is on the disk alone.
+// TestEditThatTheEditorMisses: if the journal cannot be written (a full ~/.local), a notice says that the edit is on the disk alone.
 func TestEditThatTheEditorMisses(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		r := room(t, v)
@@ -101,8 +100,8 @@ func TestEditThatTheEditorMisses(t *testing.T) {
 	})
 }
 
-// TestLateConflictIsTold: an edit gave way to what the user had typed when the editor saved that late. The user is told with droid's
-// next call that has to do with files.
+// TestLateConflictIsTold: an edit was dropped for what the user had typed, because the editor saved that late. The user is notified with
+// droid's next call that concerns files.
 func TestLateConflictIsTold(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		var slow atomic.Bool
@@ -127,7 +126,7 @@ func TestLateConflictIsTold(t *testing.T) {
 	})
 }
 
-// A refused edit touches no text. What the user had not saved is saved: he was asked about an edit of that text.
+// A rejected edit changes no text. The user's unsaved changes are saved anyway, since they were asked about an edit of that text.
 func TestRefusedEditOfUnsavedText(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		r := room(t, v)
@@ -144,7 +143,7 @@ func TestRefusedEditOfUnsavedText(t *testing.T) {
 }
 
 // A cancel ends the turn at once and leaves the file as it is: while the user is asked, right after they have allowed the edit, when the
-// editor is slow to say what they have typed meanwhile, and at whatever step else that is slow.
+// editor is slow to return what they have typed, and at every other step that is slow.
 func TestCancelOfAnEdit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		slowAt string
@@ -190,8 +189,7 @@ func TestCancelOfAnEdit(t *testing.T) {
 	}
 }
 
-// What the editor was asked is state of the session until it answers, or is not waited for any
-// more: files as well as permissions.
+// A request to the editor is part of the session's state until it is answered or abandoned: for files as well as for permissions.
 func TestStatusTellsWhatTheEditorWasAsked(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		var slow atomic.Int64

@@ -35,8 +35,7 @@ func (r *filesRoom) hookOf(event string, t fakedroid.Tool) hooks.Request {
 	return hooks.Request{Event: event, SessionID: r.session, Tool: t.Name, Input: input}
 }
 
-// nothing sees that a hook's request is answered with nothing, in time, and that the file
-// and what the editor has of it stay as they are.
+// nothing checks that a hook's request gets an empty answer in time, and that the file and the editor's copy stay unchanged.
 func (r *filesRoom) nothing(q hooks.Request, path string) {
 	r.t.Helper()
 	disk, buffer, asked, began := r.disk(path), r.buffer(path), len(r.requests()), time.Now()
@@ -178,7 +177,7 @@ func TestFilesStayOnTheDisk(t *testing.T) {
 	}
 }
 
-// The fs methods of a client of which nothing is known are used where the user says so.
+// The fs methods of an unknown client are used if the user configures that.
 func TestEditorFilesOfAnUnknownClient(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		r := filesAgent(t, v)
@@ -193,8 +192,8 @@ func TestEditorFilesOfAnUnknownClient(t *testing.T) {
 	})
 }
 
-// Where files stay on the disk, a client whose answers can be trusted is asked: the user is told once a turn that droid
-// does not see what they have not saved. Where it is not certain, nothing is said.
+// If files stay on the disk, a client whose answers can be trusted is asked, and the user is notified once a turn that droid does not see
+// unsaved changes. If that is not certain, nothing is said.
 func TestUnsavedTextThatDroidDoesNotSee(t *testing.T) {
 	const told = "Your unsaved changes in `"
 	for name, c := range map[string]struct {
@@ -281,7 +280,8 @@ func TestDroidWithoutOurHooks(t *testing.T) {
 	}
 }
 
-// The process that goes on in another session of the thread has hooks as well, and the editor is asked for the session that it knows.
+// The process that continues in another session of the thread has hooks as well, and requests to the editor use the session id that it
+// knows.
 func TestHooksOfLaterProcesses(t *testing.T) {
 	for name, change := range map[string]func(r *filesRoom){
 		"compacted": func(r *filesRoom) {
@@ -327,8 +327,8 @@ func TestHooksOfLaterProcesses(t *testing.T) {
 	}
 }
 
-// An edit that an earlier agent left, and that cannot be completed, is told once, wherever files live, and
-// is completed when droid reads the file again.
+// An edit that an earlier agent left, and that cannot be completed, is reported once, wherever files are, and is completed when droid reads
+// the file again.
 func TestEditThatStays(t *testing.T) {
 	for _, capabilities := range []string{bothMethods, `{}`} {
 		bothDroids(t, func(t *testing.T, v fakedroid.Version) {
@@ -366,10 +366,9 @@ func TestEditThatStays(t *testing.T) {
 	}
 }
 
-// What one edit asks of the editor, and none of it can be left out: before the user is asked, so that what is
-// unsaved is saved, and the diff and droid have it; when they have allowed it, for what they typed meanwhile; twice
-// when the old text is back on the disk, since a reload of the editor's that was on its way would make the edit
-// twice; and once behind the write, for an editor that writes beside its buffer.
+// One edit needs all of these requests to the editor: before the user is asked, so that unsaved text is saved, and the diff and droid have
+// it; when the user has allowed the edit, for what they have typed since; twice when the old text is back on the disk, since a reload that
+// was under way in the editor would make the edit twice; and once after the write, for an editor that writes without its buffer.
 func TestRequestsOfOneEdit(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		for mode, want := range map[string][]string{

@@ -192,7 +192,7 @@ func (r *filesRoom) hook(ctx context.Context, command string, stdin []byte) []by
 // droid is the process that was started last.
 func (r *filesRoom) droid() *roomDroid { return r.processes[len(r.processes)-1] }
 
-// toldTheModel is what hooks said to the model in this process.
+// toldTheModel returns the texts of hooks for the model in this process.
 func (r *filesRoom) toldTheModel() []string {
 	p := r.droid()
 	p.mu.Lock()
@@ -316,7 +316,7 @@ func (r *filesRoom) requests() (all []string) {
 	return all
 }
 
-// everything is all that the editor was told, as one text.
+// everything returns all that the editor received, as one text.
 func (r *filesRoom) everything() string {
 	var all strings.Builder
 	for _, m := range r.received() {
@@ -344,7 +344,7 @@ func (r *filesRoom) nothingLeft(t *testing.T) {
 	}))
 }
 
-// isShadow reports whether a path is that of a private file that is still there.
+// isShadow reports whether path names a private file that exists.
 func isShadow(path string) bool {
 	link, err := os.Readlink(path)
 	return err == nil && strings.Contains(link, "memfd")
@@ -390,7 +390,7 @@ func (r *filesRoom) untilAsked() {
 	r.t.Fatal("nobody asks")
 }
 
-// lastDiff is the old and the new text of the diff that was told last.
+// lastDiff returns the old and the new text of the last diff.
 func (r *filesRoom) lastDiff() []string { return r.diff("session/update") }
 
 func (r *filesRoom) diff(method string) []string {
@@ -401,7 +401,7 @@ func (r *filesRoom) diff(method string) []string {
 	return all[len(all)-1]
 }
 
-// diffs are the old and the new text of all diffs that a method told, in order.
+// diffs returns the old and the new text of all diffs that a method sent, in order.
 func (r *filesRoom) diffs(method string) (all [][]string) {
 	type content []struct{ Type, OldText, NewText string }
 	for _, m := range r.received() {
@@ -432,7 +432,7 @@ func (noEditor) WriteTextFile(_, _ string) <-chan error {
 	return answered
 }
 
-// free sees that nobody holds a file for an edit.
+// free checks that no edit holds a file.
 func (r *filesRoom) free(path string) {
 	r.t.Helper()
 	began := time.Now()

@@ -31,12 +31,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the acp.golden sections of testdata/fixtures")
 
-// The goldens are what Zed is sent, and those lines that a client of which nothing is known
-// is sent in other words.
+// The goldens are the messages to Zed, and those lines that an unknown client receives in another form.
 const (
 	acpGolden       = "acp.golden"
 	plainGolden     = "acp.plain.golden"
-	subagentsGolden = "acp.subagents.golden" // what Zed would be sent if it declared subagents, where there are some
+	subagentsGolden = "acp.subagents.golden" // what Zed would get if it declared subagents, for fixtures with some
 )
 
 // deafTurn is the one recording that no ACP conversation leads to.
@@ -88,8 +87,7 @@ func without(text, other string) string {
 	return left
 }
 
-// replayed has an editor do what the recorded client did and returns what the
-// agent sent it, a line a message.
+// replayed makes an editor act like the recorded client and returns the agent's messages, one per line.
 func replayed(t *testing.T, c *fixture.Conversation, client string) string {
 	script := &recordedClient{t: t, answers: recordedAnswers(c.Steps), plan: editedPlanOf(c.Steps)}
 	e := open(t, func(n int) (*droid.Client, error) {
@@ -124,14 +122,14 @@ func replayed(t *testing.T, c *fixture.Conversation, client string) string {
 		synctest.Wait()
 		script.act(e, step)
 	}
-	time.Sleep(time.Minute + time.Second) // the user is told of a silent model after a minute
+	time.Sleep(time.Minute + time.Second) // the user is notified of a silent model after a minute
 	synctest.Wait()
 	e.close()
 	lines := readable(inOrder(e.received()[1:]), c) // without the result of initialize
 	return strings.ReplaceAll(lines, diagnosis.Program(), "droid-acp")
 }
 
-// untilAnswered parts the files of subagents that ask: what a call gave stands there when the user has answered.
+// untilAnswered splits the files of subagents that ask: a call's result is only written after the user's answer.
 func untilAnswered(c *fixture.Conversation, parts bool) (files, rest map[string][]byte) {
 	files, rest = c.SessionFiles(), map[string][]byte{}
 	asks := slices.ContainsFunc(c.Steps, func(s fixture.Step) bool { return bytes.Contains(s.Msg, []byte("associatedSessionIds")) })
@@ -166,8 +164,7 @@ func storeWith(t *testing.T, sessions map[string][]byte) *store.Store {
 	return store.New(root, zap.NewNop())
 }
 
-// inOrder sorts responses that come one behind the other by their ids: which of two
-// prompts that end at once is answered first is up to chance.
+// inOrder sorts consecutive responses by their ids: if two prompts end at the same time, either may be answered first.
 func inOrder(lines []wireMessage) []wireMessage {
 	isResponse := func(m wireMessage) bool { return m.Method == "" }
 	for from := 0; from < len(lines); from++ {
@@ -183,8 +180,7 @@ func inOrder(lines []wireMessage) []wireMessage {
 	return lines
 }
 
-// acknowledged puts the response to a prompt right behind it. The adapter waits
-// for that before it interrupts, unlike some recorded clients.
+// acknowledged moves the response to a prompt right behind it. The adapter waits for it before it interrupts, unlike some recorded clients.
 func acknowledged(steps []fixture.Step) []fixture.Step {
 	steps = slices.Clone(steps)
 	for i := range steps {
@@ -234,7 +230,7 @@ func (r *recordedClient) act(e *editor, step fixture.Step) {
 	}
 }
 
-// leftOpen stands for a request that the recorded client did not answer in time.
+// leftOpen marks a request that the recorded client did not answer in time.
 const leftOpen = "left open"
 
 // recordedAnswers are the client's answers to droid's requests, one after the
@@ -322,8 +318,8 @@ func (r *recordedClient) answer(p permission) string {
 
 var uuidPattern = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// readable writes messages as "method params", with text chunks of a message
-// joined, the session id left out, and ids that are made anew each time hidden.
+// readable writes messages as "method params", with the text chunks of a message joined, without the session ID, and with generated IDs
+// hidden.
 func readable(messages []wireMessage, c *fixture.Conversation) string {
 	recorded := map[string]bool{}
 	for _, step := range c.Steps {
@@ -335,7 +331,7 @@ func readable(messages []wireMessage, c *fixture.Conversation) string {
 	var last *chunk
 	for _, m := range messages {
 		if m.Method == "$/cancel_request" {
-			continue // the SDK sends it from a goroutine of its own: its place varies
+			continue // the SDK sends it from another goroutine: its position varies
 		}
 		if ownUpdate(m) {
 			continue
@@ -362,8 +358,7 @@ func readable(messages []wireMessage, c *fixture.Conversation) string {
 	})
 }
 
-// ownUpdate tells updates that are made of other things than the recording, or
-// at times of their own. They have tests of their own.
+// ownUpdate reports whether an update does not come from the recording, or comes at varying times. Such updates have other tests.
 func ownUpdate(m wireMessage) bool {
 	var p struct {
 		Update struct{ SessionUpdate string }
@@ -415,7 +410,7 @@ func readableMessage(m wireMessage) string {
 	return "result " + compact(m.Result)
 }
 
-// compact leaves < > & as they are, for readers.
+// compact leaves < > & unescaped, for readers.
 func compact(raw json.RawMessage) string {
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(raw))

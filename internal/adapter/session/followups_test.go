@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// slow is a script with a turn of text, or one with a slow tool, by the first prompt; texts collects what the model saw.
+// slow is a script with a turn of text, or with a slow tool, depending on the first prompt; texts collects the model's input.
 type slow struct {
 	mu    sync.Mutex
 	texts []string
@@ -48,8 +48,7 @@ func (s *slow) script() fakedroid.Script {
 	})
 }
 
-// A prompt that waits may link a file that the turn before it makes: the model is not told
-// that there is none.
+// A prompt that waits may link a file that the turn before it makes: the model is not sent a text that the file is missing.
 func TestLinkToWhatTheTurnBeforeMakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var made atomic.Bool
@@ -77,8 +76,7 @@ func TestLinkToWhatTheTurnBeforeMakes(t *testing.T) {
 	})
 }
 
-// What is to be told with the next prompt is told once, however often it was found while
-// the editor opened the session.
+// A notice for the next prompt is shown once, however often its cause was found while the editor opened the session.
 func TestNoteIsToldOnce(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		stored := new(fakedroid.Sessions)

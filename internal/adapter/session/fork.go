@@ -106,7 +106,7 @@ func (s *Session) copyHere(ctx context.Context) (id string, err *jsonrpc.Error) 
 func (s *Session) backFromCopy(ctx context.Context, failed error) {
 	var refused *stream.RPCError
 	switch {
-	case s.proc.Client() == nil || s.proc.Has(stream.StaysAfterFork) || errors.As(failed, &refused):
+	case s.proc.Client() == nil || s.proc.Supports(stream.StaysAfterFork) || errors.As(failed, &refused):
 		return
 	case failed != nil:
 		s.endDroid(replaced, "nobody waited for the copy that it makes")

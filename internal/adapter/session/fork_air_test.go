@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// Air copies a session up to a message of the agent's, and with it; the session stays as it is. Others' _meta is not looked at.
+// Air copies a session up to and including a message of the agent; the session stays unchanged. The _meta of other clients is ignored.
 func TestForkPointForAir(t *testing.T) {
 	for _, isOpen := range []bool{true, false} {
 		for _, isAir := range []bool{true, false} {

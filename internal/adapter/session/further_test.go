@@ -30,8 +30,7 @@ func refuseWithWords(p permission) string {
 	return "cancel"
 }
 
-// toolOrAnswer is a script that asks for permission at a prompt that begins with "tool", and
-// answers all others. saw collects what the model saw.
+// toolOrAnswer is a script that asks for permission if a prompt begins with "tool", and answers all others. saw collects the model's input.
 func toolOrAnswer(saw *[]string, tools ...fakedroid.Tool) fakedroid.Script {
 	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 		*saw = append(*saw, p.Text)
@@ -48,8 +47,8 @@ func toolOrAnswer(saw *[]string, tools ...fakedroid.Tool) fakedroid.Script {
 	})
 }
 
-// A form that is open goes with its turn and with its client: droid is told "cancel", once, the model hears nothing, and the choice does
-// not come back.
+// An open form ends with its turn and with its client: droid is answered "cancel" once, the model receives nothing, and the choice does not
+// come back.
 func TestFormThatIsLeftOpen(t *testing.T) {
 	for name, form := range map[string]struct {
 		client  string
@@ -91,7 +90,7 @@ func TestFormThatIsLeftOpen(t *testing.T) {
 	}
 }
 
-// A droid that dies behind the refusal, or with the words, or does not take them, fails the prompt once; the next prompt works.
+// If droid dies after the rejection, or with the user's text, or does not accept the text, the prompt fails once; the next prompt works.
 func TestDroidFailsOverTheWords(t *testing.T) {
 	for _, at := range []string{"tool", "no", "refused"} {
 		versions(t, func(t *testing.T, v fakedroid.Option) {

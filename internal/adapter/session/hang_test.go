@@ -20,8 +20,8 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// hangTests are what a user does that comes to each call that may hang, by the name of the
-// call. internal/testing/archtest holds that each has one. They use the session "mine", and a stored one.
+// hangTests holds an action of the user that reaches each call that may hang, by the name of the call. internal/testing/archtest checks
+// that each has one. They use the session "mine", and a stored one.
 var hangTests = map[files.CallName]func(d *disk, stored string){
 	"stat":           opensSession,
 	"EvalSymlinks":   loadsStored,
@@ -136,8 +136,7 @@ func TestCallsThatHang(t *testing.T) {
 	}
 }
 
-// A prompt behind a load whose look at the disk hangs waits for that load alone, and can be
-// cancelled in either way.
+// A prompt after a load that hangs on the disk waits for that load only, and can be cancelled in either way.
 func TestPromptBehindALoadThatHangs(t *testing.T) {
 	for name, cancel := range map[string]func(d *disk, id string){
 		"session/cancel":   func(d *disk, _ string) { d.cancel() },
@@ -214,7 +213,7 @@ func TestEditorThatLeavesAtInitialize(t *testing.T) {
 	})
 }
 
-// The agent ends though its journal does not answer any more.
+// The agent ends even if its journal does not respond.
 func TestEndOnADiskThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := open(t, playing(says("hi")))
@@ -266,7 +265,7 @@ func TestFileThatHangs(t *testing.T) {
 	})
 }
 
-// What waits is told by /status: who, for what, and since when.
+// /status lists what waits: who, for what, and since when.
 func TestStatusTellsWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk(t, fakedroid.WithVersion(fakedroid.V0225))

@@ -8,7 +8,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// TestNotShown: a load says what its history lacks.
+// TestNotShown checks that a load reports the gaps of its history.
 func TestNotShown(t *testing.T) {
 	require.Empty(t, notShown(&stream.SessionInfo{}, false))
 	require.Equal(t, []string{

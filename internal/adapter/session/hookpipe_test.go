@@ -83,7 +83,7 @@ func (p *hookPipe) Close() {
 	p.work.Wait()
 }
 
-// request is one hook's. Like the program's, its end does not end what is done for it.
+// request sends the request of one hook. As with the real program, its end does not stop the work for it.
 func (p *hookPipe) request(ctx context.Context, q hooks.Request) hooks.Answer {
 	p.mu.Lock()
 	p.asked = append(p.asked, q)

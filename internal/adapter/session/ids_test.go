@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// hostileIDs are no names of one file in droid's store.
+// hostileIDs do not name a single file in droid's store.
 var hostileIDs = []string{
 	"..", ".", "../outside", "../../../../../etc/passwd", "a/b", "/etc/passwd", `a\b`, `..\outside`, "a\x00b", "a\nb", "a\x1b[2J", " ", "-rf", "~",
 	"../x.settings", "C:", `C:\x`, "C:x", "x:stream", "x::$DATA", `\\host\share`, "CON", "nul.x", "x.", "%2e%2e%2fx", strings.Repeat("a", 5000),
@@ -51,8 +51,7 @@ var methodsWithSession = map[string]string{
 	"_droid/export":              `{"sessionId":%s,"path":"out.html"}`,
 }
 
-// storeEditor is an editor whose agent has a store of its own and whose droids
-// keep what they are told.
+// storeEditor is an editor whose agent has a separate store and whose droids record what they receive.
 func storeEditor(t *testing.T) (e *editor, told *bytes.Buffer) {
 	t.Helper()
 	told = new(bytes.Buffer)
@@ -64,8 +63,8 @@ func storeEditor(t *testing.T) (e *editor, told *bytes.Buffer) {
 	return e, told
 }
 
-// Ids that are no names of one file are refused by every method, and droid is told nothing of them. A well-formed one that no session has
-// is that of an unknown session, which counts as deleted already.
+// Every method refuses IDs that cannot name one file, and droid receives none of them. A well-formed ID that no session has is an unknown
+// session, which counts as deleted.
 func TestHostileAndUnknownSessionIDs(t *testing.T) {
 	for method, params := range methodsWithSession {
 		t.Run(method, inBubble(func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// TestImagesAreNotKept: while the turn of a prompt runs, nothing holds its images, as nothing can be sent again.
-// CodeCompanion's next prompt, which begins with a stopped one, is known all the same.
+// TestImagesAreNotKept checks that nothing holds the images of a prompt during its turn, since nothing can be sent again. CodeCompanion's
+// next prompt, which begins with a stopped one, is still recognized.
 func TestImagesAreNotKept(t *testing.T) {
 	for _, client := range []string{"zed", "CodeCompanion.nvim"} {
 		t.Run(client, func(t *testing.T) {

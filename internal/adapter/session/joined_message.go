@@ -69,7 +69,7 @@ func (s *Session) refuseFor(why string) {
 
 // messageEnded takes the end of a message that belongs to a prompt.
 func (s *Session) messageEnded(end turns.Merged) {
-	p := s.prompts.Take(end.ID)
+	p := s.prompts.Remove(end.ID)
 	defer p.joined.settle(acperr.Lost()) // where this panics
 	p.giveUp()
 	host := p.joined.host

@@ -37,7 +37,7 @@ func TestServeEndsWithABlockedOwner(t *testing.T) {
 	})
 }
 
-// Kill ends what runs, and what is started while the agent ends.
+// Kill ends running processes, and those that are started while the agent ends.
 func TestKillEndsEveryDroid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var clients []*droid.Client
@@ -57,8 +57,7 @@ func TestKillEndsEveryDroid(t *testing.T) {
 	})
 }
 
-// An editor that closes the agent's stdout hears nothing any more, even if it keeps
-// stdin open. So the running turn ends as if it had closed both.
+// If an editor closes the agent's stdout but keeps stdin open, the running turn ends as if it had closed both.
 func TestTurnEndsWhenNobodyHears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := new(toldLines)
@@ -81,8 +80,7 @@ func quoted(text string) string {
 	return string(raw)
 }
 
-// The spare is for the first session. When none comes it does not stay for ever;
-// a session that comes later starts a process of its own.
+// The prewarmed droid is for the first session. If none comes, it ends; a later session starts another process.
 func TestSpareDoesNotStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var clients []*droid.Client

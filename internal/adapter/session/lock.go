@@ -15,7 +15,7 @@ import (
 // in that order, so that the next one may follow. A deferred Exit follows. The error says why the session takes no requests any more; then
 // there is nothing to release.
 func (s *Session) Enter(ordered func()) *jsonrpc.Error {
-	lock := s.mu.Ticket()
+	lock := s.mu.Reserve()
 	if ordered != nil {
 		ordered()
 	}
@@ -63,14 +63,14 @@ func (s *Session) unlockedFor(ctx context.Context, limit time.Duration, f func(c
 // async runs f in another goroutine, without the lock. f's context ends with the session, which waits for f before it ends.
 func (s *Session) async(f func(ctx context.Context)) { s.mu.Go(func() { s.unlocked(s.Context, f) }) }
 
-// EndError answers who asks a session that has ended, or is about to.
+// EndError returns the error for requests to a session that has ended or is ending.
 func (s *Session) EndError() *jsonrpc.Error { return cmp.Or(s.unfit.Load(), acperr.Ending()) }
 
-// Ticket is a request's place among all that name a session.
+// Ticket is a request's position in the queue of all requests that name a session.
 type Ticket = registry.Ticket[*Session]
 
-// PlaceError answers a request that the registry does not let act.
-func PlaceError(err error) *jsonrpc.Error {
+// TicketError converts an error of Ticket.Lock for the client.
+func TicketError(err error) *jsonrpc.Error {
 	switch {
 	case errors.Is(err, registry.ErrCancelled):
 		return acperr.Cancelled()

@@ -77,8 +77,7 @@ func afterOpening(proceed <-chan struct{}) fakelogin.Script {
 	}
 }
 
-// The methods are what the client can do, in any case two of the agent's own, and they
-// need no droid.
+// The methods are those that the client supports, and always two of the agent's, which need no droid.
 func TestAuthMethods(t *testing.T) {
 	for capabilities, want := range map[string]string{
 		`{}`:                               `device-pairing factory-api-key`,
@@ -120,8 +119,7 @@ func TestAuthMethods(t *testing.T) {
 	}
 }
 
-// What droid answers is the answer: a refusal keeps its code and words, and tells what
-// to do.
+// The answer to a login is droid's answer: a refusal keeps its code and text, and adds a remedy.
 func TestLoginEnds(t *testing.T) {
 	for script, tc := range map[string]struct {
 		code int
@@ -187,8 +185,7 @@ func TestLoginMethods(t *testing.T) {
 	})
 }
 
-// A second request is told where the first one's login is to be finished. A login that is to
-// end already keeps nobody from the next one.
+// A second request gets an error that names the first login. A login that is ending does not block the next one.
 func TestOneLoginAtATime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		proceed, runs := make(chan struct{}), atomic.Int32{}
@@ -210,8 +207,7 @@ func TestOneLoginAtATime(t *testing.T) {
 	})
 }
 
-// What droid asks the editor answers; what nobody knows is passed on as it is, and said
-// in words.
+// The editor answers droid's questions; unknown messages are passed on unchanged, and shown as text.
 func TestLoginRelaysWhatDroidSays(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := loginEditor(t, canOpen, fakelogin.Scripts()["asks"], playing(says("hi")))

@@ -137,7 +137,7 @@ func (s *Session) tick() {
 	s.update(s.show.Tick(s.moment())...)
 	s.prompts.Tick(now)
 	if at, ok := s.silenceDue(); ok && !now.Before(at) {
-		s.update(s.show.Text(s.proc.TellSilence(s.prompts.Sending()))...)
+		s.update(s.show.Text(s.proc.SilenceText(s.prompts.Sending()))...)
 	}
 	s.update(render.Notices(s.servers.Tick(now, s.prompts.RunsOne()))...)
 	if at, ok := s.usage.dueAt(); ok && !now.Before(at) {
@@ -163,13 +163,13 @@ func (s *Session) end() {
 	s.fileCalls.End()
 	s.loseLoads(s.EndError())
 	s.endDroid(atEnd, "its session ends")
-	if norm := s.proc.Norm(); norm != nil {
+	if norm := s.proc.Normalizer(); norm != nil {
 		s.apply(norm.EndSubagents(time.Now()))
 	}
 	s.mu.End(errEnded)
-	s.mu.Settle()
+	s.mu.WaitIdle()
 	s.prompts.Finish()
-	s.mu.Settle()
+	s.mu.WaitIdle()
 	for _, lock := range []*store.Lock{&s.storeLock, &s.loading.Lock} {
 		if release := lock.Begin(""); release != nil {
 			s.deps.AtEnd("release", files.ReleaseTime, release)

@@ -31,7 +31,7 @@ func beginWith(t *testing.T, option fakedroid.Option, names ...string) *editor {
 	return e
 }
 
-// hear has droid tell of its servers.
+// hear makes droid report its servers.
 func (e *editor) hear(list ...stream.MCPServerStatus) {
 	e.inside(func(s *session.Session) { s.MCPStatus(stream.MCPStatusChanged{Servers: list, Opened: true}) })
 }

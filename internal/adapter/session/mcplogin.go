@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/internal/updates"
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/render"
@@ -27,13 +27,13 @@ func (s *Session) LogInToMCP(ctx context.Context, name string) (reply string, er
 	if err != nil {
 		return "", err
 	}
-	asked, answered := s.servers.AskLogin(name), false
+	asked, answered := s.servers.BeginLogin(name), false
 	s.mu.Go(func() {
 		err = s.callWithin(ctx, mcp.LoginTime, errLoginTime, func(ctx context.Context) error { return client.AuthenticateMCP(ctx, name) })
 		answered = true
 	})
 	given := s.mu.WaitFor(ctx, "a login", string(needAddress), func() bool { return answered || asked.Reply != "" })
-	if s.servers.Unasked(asked) && wasCancelled(ctx) {
+	if s.servers.DropLogin(asked) && wasCancelled(ctx) {
 		s.cancelAuth(name)
 	}
 	switch {
@@ -68,11 +68,11 @@ func (s *Session) showLogin(l *mcp.Login) {
 // askToLogIn asks the user to log in, in a dialog of this id, and heeds what they say.
 func (s *Session) askToLogIn(ctx context.Context, l *mcp.Login, dialog string) {
 	params := protocol.URLElicitation{SessionID: s.out.Session(), Mode: "url", ElicitationID: dialog, URL: l.URL, Message: protocol.Text("The MCP server " + l.Server + " needs you to log in.")}
-	asked := telling.Ask[protocol.ElicitationResult](s.out, "elicitation/create", params)
+	asked := updates.SendRequest[protocol.ElicitationResult](s.out, "elicitation/create", params)
 	s.servers.Shown(l, dialog, asked)
 	result, err := asked.Await(context.Background())
 	switch {
-	case err == telling.ErrWithdrawn:
+	case err == updates.ErrWithdrawn:
 		return
 	case err != nil:
 		s.log.Info("the editor did not show where to log in", zap.Error(err))

@@ -56,8 +56,7 @@ func TestLoginThatTheEditorDoesNotShow(t *testing.T) {
 	})
 }
 
-// The dialog goes with what it belongs to: a newer address, the process, the
-// session.
+// The dialog is withdrawn with a newer address, and with the process or the session to which it belongs.
 func TestLoginIsWithdrawn(t *testing.T) {
 	for name, end := range map[string]func(e *editor){
 		"by a newer one": func(e *editor) { e.auth(loginAt("https://example.com/newer")) },

@@ -43,7 +43,7 @@ func (d *Deps) OpenWithout(c *wire.Call, w instructions.Wanted) (any, *jsonrpc.E
 	s := New(d, id, id, w.CWD, w.Servers)
 	s.mu.Lock() // it is not shared yet
 	s.useInstructions(w)
-	s.proc.NotMade()
+	s.proc.MarkNeedsCreate()
 	s.log.Warn("there is no droid; the session waits for one")
 	return s.begin(c, protocol.SessionResult{}, w.Notices)
 }
@@ -67,13 +67,13 @@ func (s *Session) begin(c *wire.Call, result protocol.SessionResult, notices []s
 	result.SessionID = s.out.Session()
 	if err := s.deps.Sessions.Begin(s, s.out.Session()); err != nil {
 		s.Stop()
-		s.Hurry()
+		s.ForceStop()
 		s.mu.Unlock()
 		s.Run() // which ends what the session has begun
 		if errors.Is(err, registry.ErrTaken) {
 			return nil, acperr.Internal("session_taken", "droid calls the new session "+s.out.Session()+", which is open already; try again")
 		}
-		return nil, PlaceError(err)
+		return nil, TicketError(err)
 	}
 	defer s.mu.Unlock()
 	failure = acperr.Lost() // where it panics

@@ -65,7 +65,7 @@ func (s *Session) OptionTitle(id, value string) string { return s.options.Titled
 
 // DescribeOption lists the values of an option, for the command of this name.
 func (s *Session) DescribeOption(ctx context.Context, id, command string) (string, error) {
-	if s.proc.Unmade() { // a droid that was never started has reported no options
+	if s.proc.NeedsCreate() { // a droid that was never started has reported no options
 		if _, err := s.readyDroid(ctx); err != nil {
 			return "", err
 		}
@@ -111,8 +111,8 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 	return settled(&s.options, id, value, err)
 }
 
-// settled says whether droid did what it was asked: err is its answer to the request,
-// and the settings are what it reported since.
+// settled returns an error unless droid made the requested change: err is its answer to the request, and o has the settings that it
+// reported since.
 func settled(o *options.State, id, value string, err error) *jsonrpc.Error {
 	name := options.Find(id).Called
 	kind := strings.ReplaceAll(name, " ", "_")
@@ -157,14 +157,14 @@ func (s *Session) setAutoCompaction(ctx context.Context, on bool) *jsonrpc.Error
 	case err != nil:
 		return acperr.NotSet("auto_compaction", "automatic compaction", settingsTime, err)
 	case got == nil || *got != on:
-		return acperr.Internal("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.Lacks(stream.SwitchesAutoCompaction))
+		return acperr.Internal("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.UnsupportedText(stream.SwitchesAutoCompaction))
 	}
 	return nil
 }
 
 // sessionResult returns the state for the response that opens or loads the session. The editor relies on it from then on.
 func (s *Session) sessionResult() protocol.SessionResult {
-	s.out.Told(s.options.Updates()...)
+	s.out.MarkSent(s.options.Updates()...)
 	return protocol.SessionResult{Modes: s.deps.Client.Modes(s.options.Modes()), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
 }
 
@@ -175,14 +175,14 @@ func (s *Session) checkDefaults() {
 	if s.proc.Client() == nil {
 		return
 	}
-	notices, again := s.options.Untaken(s.deps.Config.Defaults, !s.proc.Has(stream.TakesAutonomyMode))
+	notices, again := s.options.Untaken(s.deps.Config.Defaults, !s.proc.Supports(stream.TakesAutonomyMode))
 	s.out.AddNotices(append(notices, s.options.Wanted(s.proc.Client().ProjectModels())...)...)
 	if again == "" {
 		return
 	}
 	was := s.options.Mode()
 	s.mu.Post(func() {
-		change, err := s.awaitTurn(s.Context, turns.Session)
+		change, err := s.beginChange(s.Context, turns.Session)
 		if err != nil {
 			return
 		}
@@ -203,7 +203,7 @@ func (s *Session) ChangeOption(c *wire.Call, ordered func(), id, value string) (
 		return nil, err
 	}
 	defer s.Exit(&err)
-	change, err := s.awaitTurn(c.Context, scopeOf(s, id, value))
+	change, err := s.beginChange(c.Context, scopeOf(s, id, value))
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (s *Session) ChangeOption(c *wire.Call, ordered func(), id, value string) (
 	result = struct{}{}                                                  // an update has the rest
 	if c.Method == acp.AgentMethodSessionSetConfigOption && err == nil { // the response does
 		list := s.options.ListUpdate()
-		s.out.Told(list)
+		s.out.MarkSent(list)
 		result = protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
 	}
 	s.deps.Respond(c, result, err)

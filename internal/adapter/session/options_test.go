@@ -81,7 +81,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// A default that droid changed is told once.
+// A default that droid changed is reported once.
 func TestIgnoredDefaultIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := connect(t, playing(says("hi")))
@@ -191,7 +191,7 @@ func TestNoBooleanOption(t *testing.T) {
 	}
 }
 
-// TestOptionsBehindTheResponse: what changes right behind a response that lists the options is told behind it.
+// TestOptionsBehindTheResponse: a change right after a response that lists the options is sent after it.
 func TestOptionsBehindTheResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(line []byte) {

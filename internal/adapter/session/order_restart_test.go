@@ -90,8 +90,8 @@ func (e *editor) lastMode() (mode string) {
 	return mode
 }
 
-// A steering message that begins a turn has its place when it arrives: a cancel behind it
-// cancels it, and a prompt behind it runs behind it. Its updates come behind the answer.
+// A steering message that begins a turn takes its place in the queue when it arrives: a later cancel cancels it, and a later prompt runs
+// after it. Its updates come after the answer.
 func TestSteeringThatBeginsATurnHasItsPlace(t *testing.T) {
 	for range 20 {
 		versions(t, func(t *testing.T, v fakedroid.Option) {
@@ -132,8 +132,8 @@ func slowStore(t *testing.T, v fakedroid.Option) *editor {
 	return e
 }
 
-// $/cancel_request of a load or a resume is heard while droid starts. A session that nobody
-// waits for is not opened; it can be loaded again.
+// $/cancel_request of a load or a resume takes effect while droid starts. If nothing else waits for the session, it is not opened; it can
+// be loaded again.
 func TestLoadIsCancelledWhileDroidStarts(t *testing.T) {
 	for _, method := range []string{"session/load", "session/resume"} {
 		t.Run(method, func(t *testing.T) {
@@ -153,8 +153,7 @@ func TestLoadIsCancelledWhileDroidStarts(t *testing.T) {
 	}
 }
 
-// What waits behind a load that was cancelled has its own ending: the session is opened for
-// it, without the history.
+// Requests after a cancelled load get their own outcome: the session is opened for them, without the history.
 func TestWhatWaitsBehindACancelledLoad(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := slowStore(t, v)
@@ -174,8 +173,7 @@ func TestWhatWaitsBehindACancelledLoad(t *testing.T) {
 	})
 }
 
-// A load that is cancelled while its history is shown leaves the session to the prompt behind
-// it, and one of a session that was open leaves it open.
+// A load that is cancelled while its history is shown leaves the session to the next prompt, and a load of an open session leaves it open.
 func TestLoadIsCancelledLater(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		t.Run(fmt.Sprint("known ", known), func(t *testing.T) {

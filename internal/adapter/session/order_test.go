@@ -18,7 +18,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// inSession makes the params of a method from the session's id and what else there is.
+// inSession makes the params of a method from the session's id and more.
 func (e *editor) inSession(more string) string {
 	return fmt.Sprintf(`{"sessionId":%q%s}`, e.session, more)
 }
@@ -46,7 +46,7 @@ func TestQuirk35_CancelledFork(t *testing.T) {
 	})
 }
 
-// What is wrong with a prompt whatever the session is, is said at once.
+// A malformed prompt is rejected at once, whatever the state of the session.
 func TestShapeOfAPromptIsCheckedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi"), answering("update_session_settings", fakedroid.NoAnswer{})))
@@ -77,8 +77,8 @@ func refusesMode(refuse func() string) fakedroid.Option {
 	})
 }
 
-// A prompt that was sent behind a change to a stricter mode, or a /mode, is not sent when that fails; one that comes when the editor knows
-// of the failure is, and so is one that loses nothing.
+// A prompt that was sent after a change to a stricter mode, or a /mode, is not sent to droid if the change fails. It is sent if the editor
+// already knew of the failure, or if the failed change was to a more permissive mode.
 func TestPromptBehindAModeThatFails(t *testing.T) {
 	for _, how := range []string{"not today", "ignore", "hang", "die"} {
 		for _, way := range []string{"session/set_mode", "/mode"} {
@@ -131,7 +131,7 @@ func TestPromptBehindAModeThatFails(t *testing.T) {
 	}
 }
 
-// A change behind a prompt that waits for droid waits with it, and can be taken back.
+// A change after a prompt that waits for droid waits with it, and can be cancelled.
 func TestChangeBehindAPromptThatWaits(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		told, sessions := new(toldLines), new(fakedroid.Sessions)
@@ -179,7 +179,7 @@ func TestPromptBehindACancelledSetting(t *testing.T) {
 	})
 }
 
-// A change that was cancelled before its turn could be waited for holds up nobody (TestWorlds/732).
+// A change that was cancelled before its turn delays nothing (TestWorlds/732).
 func TestCancelledBeforeItsTurn(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(says("hi"), v))
@@ -196,7 +196,7 @@ func TestCancelledBeforeItsTurn(t *testing.T) {
 	})
 }
 
-// A panic while a change is under way holds up nobody.
+// A panic during a change delays nothing.
 func TestPanicInAChange(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(says("hi"), v, fakedroid.WithSessions(new(fakedroid.Sessions))))
@@ -212,7 +212,7 @@ func TestPanicInAChange(t *testing.T) {
 	})
 }
 
-// TestWhatStandsBehindACommand: what stands behind a command that is answered at once begins, though nothing else happens in the
+// TestWhatStandsBehindACommand checks that requests after a command that is answered at once start, even if nothing else happens in the
 // session.
 func TestWhatStandsBehindACommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -22,8 +22,8 @@ func messageOf(report fakedroid.Prompt) ownTurn {
 	return func(d *fakedroid.Droid, body func() error) error { return d.Turn(report, body) }
 }
 
-// reporting is a droid that begins a turn by itself a second after its first one, as a
-// subagent's late report makes it do. What it is sent meanwhile it takes afterwards.
+// reporting is a droid that begins a turn by itself a second after its first one, as a subagent's late report causes. It accepts messages
+// that arrive during the turn afterwards.
 func reporting(report ownTurn) fakedroid.Script {
 	return func(d *fakedroid.Droid) error {
 		for first := true; ; first = false {
@@ -44,10 +44,9 @@ func reporting(report ownTurn) fakedroid.Script {
 	}
 }
 
-// TestTurnThatDroidBegins: what droid says without a prompt is shown once, in its order; a
-// prompt that comes meanwhile ends behind its own answer; a cancel stops both. No response
-// has an ending that is not its prompt's. Beside the form of a subagent's report (0.215, 0.225),
-// each other is tried that droid has for messages of its own.
+// TestTurnThatDroidBegins: what droid says without a prompt is shown once, in order; a prompt that arrives during it ends after its own
+// answer; a cancel stops both. No response has the stop reason of another turn. In addition to a subagent's report (0.215, 0.225), each
+// other form is tried that droid has for such messages.
 func TestTurnThatDroidBegins(t *testing.T) {
 	const said = "The subagent found three files."
 	for form, report := range map[string]ownTurn{
@@ -104,7 +103,7 @@ func TestTurnThatDroidBegins(t *testing.T) {
 	}
 }
 
-// TestOwnTurnComesBehindTheResponse: what droid begins by itself right behind a turn comes behind the response to that.
+// TestOwnTurnComesBehindTheResponse checks that a turn that droid begins right after another one is shown after the response to that one.
 func TestOwnTurnComesBehindTheResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(func(d *fakedroid.Droid) error {
@@ -138,7 +137,7 @@ func TestTurnThatDroidBeginsKeepsTheProcess(t *testing.T) {
 	})
 }
 
-// reportsAndAsks is a droid whose turn of its own, a second after its first one, says something and asks for a permission.
+// reportsAndAsks is a droid that begins another turn a second after its first one, in which it says something and requests a permission.
 func reportsAndAsks(d *fakedroid.Droid) error {
 	p, err := d.AwaitPrompt()
 	if err == nil {
@@ -156,8 +155,8 @@ func reportsAndAsks(d *fakedroid.Droid) error {
 	return err
 }
 
-// TestLoadThatReplacesAnAskingDroid: its question is withdrawn, the user is told that its turn has ended, and the
-// session is parked later.
+// TestLoadThatReplacesAnAskingDroid: its question is withdrawn, the user is notified that its turn has ended, and the session is parked
+// later.
 func TestLoadThatReplacesAnAskingDroid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sessions := fakedroid.WithSessions(new(fakedroid.Sessions))
@@ -204,9 +203,8 @@ func TestLoadWhileAnOwnTurnAsks(t *testing.T) {
 	})
 }
 
-// TestQuestionWaitsForAPrompt: a client that drops what it is told and asked while no prompt of its own runs, or loses it with the next
-// answer, is asked when one does.
-// A cancel and droid's end take the question back as they do when it is in front of the user.
+// TestQuestionWaitsForAPrompt: a client that ignores updates and requests while none of its prompts runs, or drops them with the next
+// response, is asked when one runs. A cancel and droid's end withdraw the question as they do when the user sees it.
 func TestQuestionWaitsForAPrompt(t *testing.T) {
 	for name, next := range map[string]func(e *editor){
 		"a prompt": func(e *editor) {
@@ -255,8 +253,8 @@ func TestQuestionWaitsForAPrompt(t *testing.T) {
 	}
 }
 
-// TestMuchIsSaidBetweenPrompts: what a client hears only with its next prompt is bounded, and where something is left out that is
-// said, once.
+// TestMuchIsSaidBetweenPrompts checks that the text which a client gets only with its next prompt is bounded, and that a notice, once, says
+// if some was dropped.
 func TestMuchIsSaidBetweenPrompts(t *testing.T) {
 	const line = "The beginning of what droid said since your last prompt is left out here"
 	for words, cut := range map[int]bool{100: false, 20_000: true} {
@@ -305,7 +303,7 @@ func TestPromptBehindAQuestionSaysSo(t *testing.T) {
 	})
 }
 
-// TestCancelOfAnOwnTurnAsksNoMore: what droid asks beside the question that stands is refused with it.
+// TestCancelOfAnOwnTurnAsksNoMore: requests of droid's that wait behind the open question are refused with it.
 func TestCancelOfAnOwnTurnAsksNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asks := func(d *fakedroid.Droid) error {
@@ -327,7 +325,7 @@ func TestCancelOfAnOwnTurnAsksNoMore(t *testing.T) {
 	})
 }
 
-// TestLoginLeavesAnOwnTurn: what droid does by itself is not ended because somebody has logged in.
+// TestLoginLeavesAnOwnTurn checks that a login does not end a turn that droid began.
 func TestLoginLeavesAnOwnTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(reporting(messageOf(fakedroid.Prompt{Text: "The subagent has ended.", Hidden: true})), fakedroid.WithPace(500*time.Millisecond)))

@@ -68,7 +68,7 @@ func everything() []asked {
 	}
 }
 
-// toldLines is what the droids of a test were told.
+// toldLines has the lines that the droids of a test received.
 type toldLines struct {
 	mu    sync.Mutex
 	lines []string
@@ -86,7 +86,7 @@ func (l *toldLines) forget() {
 	l.lines = nil
 }
 
-// place is where the n-th line is that has this in it, −1 for none.
+// place returns the index of the n-th line that contains a text, −1 for none.
 func (l *toldLines) place(n int, with string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,8 +100,7 @@ func (l *toldLines) place(n int, with string) int {
 	return -1
 }
 
-// TestPairs: of two things that are asked one right behind the other, droid gets the first
-// one first, whichever they are, whether droid is there or must be started.
+// TestPairs checks that of any two consecutive requests droid gets the first one first, whether droid is running or must be started.
 func TestPairs(t *testing.T) {
 	for _, first := range everything() {
 		for _, second := range everything() {
@@ -143,7 +142,7 @@ func beginPair(t *testing.T, v fakedroid.Version) *pairTest {
 	return &pairTest{e, told}
 }
 
-// try asks both, one right behind the other, of a session that has a droid or, if parked, none.
+// try sends both, one right after the other, to a session that has a droid or, if parked, none.
 func (p *pairTest) try(first, second asked, parked bool) {
 	require.Nil(p.t, p.set("model", "fake-thinker").Error)
 	require.Nil(p.t, p.set("follow_up", "queue").Error)
@@ -171,10 +170,10 @@ func (p *pairTest) try(first, second asked, parked bool) {
 	}
 }
 
-// inOrder checks that droid was told of the first before the second.
+// inOrder checks that droid received the first before the second.
 func (p *pairTest) inOrder(first, second asked, parked bool) {
 	at, then := 1, 1
-	starts := parked && first.name != "load" && first.name != "resume" // and so droid loads the session, beside what is asked
+	starts := parked && first.name != "load" && first.name != "resume" // so droid loads the session as well
 	if starts && first.line == "load_session" {
 		at = 2
 	}

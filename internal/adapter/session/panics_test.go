@@ -43,7 +43,7 @@ func twoSessions(t *testing.T, start starter) (e *editor, other, running string)
 	return e, other, running
 }
 
-// posts has f run with the lock of the current session; it may panic.
+// posts runs f with the lock of the current session; it may panic.
 func (e *editor) posts(f func(s *session.Session)) {
 	s, err := e.find(e.session)
 	require.Nil(e.t, err)
@@ -94,8 +94,7 @@ func TestPanicWithoutTheLockEndsOneTurn(t *testing.T) {
 	}
 }
 
-// TestPanicLeavesNoRequestWithoutAnswer: whoever waits for what the session or a
-// call beside it was about to do.
+// TestPanicLeavesNoRequestWithoutAnswer: after a panic, requests that waited for the session or for a concurrent call are answered.
 func TestPanicLeavesNoRequestWithoutAnswer(t *testing.T) {
 	for name, method := range map[string][2]string{
 		"mode":      {"session/set_mode", `{"sessionId":%q,"modeId":"spec"}`},
@@ -182,7 +181,7 @@ type noSteps struct{ render.Dialog }
 
 func (noSteps) Next() (step render.Step, more bool) { return step, false }
 
-// stayOpen has a question be open that nobody answers, and that panics when it is taken back.
+// stayOpen opens a question that nobody answers, and that panics when it is withdrawn.
 func stayOpen(s *session.Session) {
 	s.Lock().Go(func() {
 		s.Questions().Open("before", nil)
@@ -191,7 +190,7 @@ func stayOpen(s *session.Session) {
 	})
 }
 
-// TestPanicAtTheEndOfASession: the agent ends, and every prompt has its answer.
+// TestPanicAtTheEndOfASession checks that the agent ends, and that every prompt is answered.
 func TestPanicAtTheEndOfASession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e, _, running := twoSessions(t, asking())
@@ -207,8 +206,8 @@ func TestPanicAtTheEndOfASession(t *testing.T) {
 	})
 }
 
-// TestPanicAtTheEndLeavesNoDroid: a session is over when its process is gone, however
-// it ended; who has its id may open it then.
+// TestPanicAtTheEndLeavesNoDroid checks that a session ends only after its process is gone, however it ended; then its id can be opened
+// again.
 func TestPanicAtTheEndLeavesNoDroid(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var client *droid.Client
@@ -227,8 +226,7 @@ func TestPanicAtTheEndLeavesNoDroid(t *testing.T) {
 	})
 }
 
-// TestPanicLeavesWaitingPromptsInTheQueue: those behind the one that was lost run
-// next, and are answered once.
+// TestPanicLeavesWaitingPromptsInTheQueue checks that the prompts after the one that was lost run next, and are answered once.
 func TestPanicLeavesWaitingPromptsInTheQueue(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e, _, running := twoSessions(t, asking())
@@ -241,7 +239,7 @@ func TestPanicLeavesWaitingPromptsInTheQueue(t *testing.T) {
 	})
 }
 
-// TestPanicFailsWhatWasMeantForAMode: a prompt that was sent behind a /mode does not run in the mode from before.
+// TestPanicFailsWhatWasMeantForAMode checks that a prompt that was sent after a /mode does not run in the previous mode.
 func TestPanicFailsWhatWasMeantForAMode(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		silent := answering("update_session_settings", fakedroid.NoAnswer{})

@@ -11,9 +11,8 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// TestRequestsWithoutAnID: only what ACP defines as a notification has an effect without
-// an id. Such a message never got an answer, and its handler waited for ever; so did all
-// that the editor sent behind it, and the end of its input.
+// TestRequestsWithoutAnID checks that only the notifications that ACP defines have an effect without an id. Such a request could never be
+// answered, so its handler waited forever, and with it all later messages of the editor and the end of its input.
 func TestRequestsWithoutAnID(t *testing.T) {
 	for method, params := range map[string]string{
 		"session/prompt":  `{"sessionId":%q,"prompt":[{"type":"text","text":"hi"}]}`,

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/internal/updates"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/render"
@@ -35,7 +35,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	var p *render.Permission
 	session, view := s.asker(ev)
 	decision := render.Decision{Option: stream.OptionCancel}
-	q := s.questions.Open(ev.RequestID, func(outcome telling.Outcome) {
+	q := s.questions.Open(ev.RequestID, func(outcome updates.Outcome) {
 		if p != nil {
 			s.updateIn(session, p.After...)
 			if !p.Refused {
@@ -43,33 +43,34 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 			}
 		}
 		switch outcome {
-		case telling.Stands:
+		case updates.Open:
 			r.give(decision)
-		case telling.Refused:
+		case updates.Refused:
 			r.answer(stream.OptionCancel)
 		}
 	})
 	defer q.Close()
-	q.Beside, q.Session = ev.Subagent != "", session
-	if s.awaitHearing(ctx, q) != telling.Stands {
+	q.Concurrent, q.Session = ev.Subagent != "", session
+	if s.awaitAskable(ctx, q) != updates.Open {
 		return
 	}
 	if session != "" {
 		ev.Subagent = "" // its session says it
 	}
-	p = view.Permission(ev, files, render.PermissionContext{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
+	p = view.Permission(ev, files, render.PermissionContext{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Supports(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
 	if !p.Refused {
 		s.subagentAsks(session, +1)
 	}
 	s.updateIn(session, p.Before...)
-	if !p.Refused && q.Run(ctx, s.out, p) == telling.Stands {
+	if !p.Refused && q.Run(ctx, s.out, p) == updates.Open {
 		decision = r.prepared(ctx, p.Decision()) // the request stays open in the meantime, so that a cancel still refuses it
 	}
 }
 
-// awaitHearing waits until the client shows a question. The outcome is that of the question, if it has one by then.
-func (s *Session) awaitHearing(ctx context.Context, q *telling.Question) (was telling.Outcome) {
+// awaitAskable waits until the client can show a question: a client that shows updates in prompts only can while a prompt runs or waits. It
+// returns the outcome of the question, which is Open unless the question was withdrawn during the wait.
+func (s *Session) awaitAskable(ctx context.Context, q *updates.Question) (was updates.Outcome) {
 	if s.deps.Client.UpdatesInPromptsOnly() {
 		was = q.Await(ctx, s.out, s.prompts.Busy)
 	}
@@ -174,5 +175,5 @@ func (r *permissionRequest) approveEdited(text string) {
 // droidHasAnswer reports to the normalizer that droid has the answer to a permission or a question, and applies the events that waited for
 // it.
 func (s *Session) droidHasAnswer(requestID string, refused bool) {
-	s.apply(s.proc.Norm().RequestAnswered(time.Now(), requestID, refused))
+	s.apply(s.proc.Normalizer().RequestAnswered(time.Now(), requestID, refused))
 }

@@ -63,7 +63,7 @@ func (s *Session) Rules(ctx context.Context) (known []rules.Rule, unread, err er
 // CheckRules asks droid how its lists classify a command. checks is false if no droid runs that has such a check.
 func (s *Session) CheckRules(ctx context.Context, command string) (check droid.RuleCheck, checks bool, err error) {
 	client, cwd := s.proc.Client(), s.cwd
-	if client == nil || !client.Version().Has(stream.ChecksRules) {
+	if client == nil || !client.Version().Supports(stream.ChecksRules) {
 		return check, false, nil
 	}
 	err = s.callWithin(ctx, ruleCheckTime, errRuleCheck, func(ctx context.Context) (err error) {

@@ -30,8 +30,7 @@ func linked(t *testing.T) (project, home string) {
 	return project, home
 }
 
-// editing is an editor in the project whose droid edits a file there for a prompt that begins with "tool". saw collects what the
-// model saw.
+// editing is an editor in the project whose droid edits a file there for a prompt that begins with "tool". saw collects the model's input.
 func editing(t *testing.T, project string, v fakedroid.Option, tools ...fakedroid.Tool) (e *editor, saw *[]string) {
 	t.Helper()
 	saw = new([]string)
@@ -58,7 +57,7 @@ func TestRequestForALinkNamesTheRealFile(t *testing.T) {
 	})
 }
 
-// A path that leads elsewhere by the time of the answer is refused, whatever the user said of it, and user and model learn why.
+// A path that leads elsewhere by the time of the answer is rejected, whatever the user's answer, and user and model learn why.
 func TestLinkThatChangesBeforeTheAnswer(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		project, home := linked(t)

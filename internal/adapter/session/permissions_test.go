@@ -24,7 +24,7 @@ func ruled(t *testing.T, settings string) (e *editor, path string) {
 	return begin(t, f.start), path
 }
 
-// answerTo runs a slash command and returns what it says.
+// answerTo runs a slash command and returns its answer.
 func (e *editor) answerTo(command string) string {
 	e.t.Helper()
 	n := len(e.updates())
@@ -32,7 +32,7 @@ func (e *editor) answerTo(command string) string {
 	return strings.Join(e.updates()[n:], "\n")
 }
 
-// What is allowed, asked about and blocked is listed by file, with what an entry really lets through.
+// Allowed and blocked commands, and those that need a permission, are listed by file, with the effect of each entry.
 func TestPermissionsAreListed(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestPermissionsAreListed(t *testing.T) {
 	})
 }
 
-// What is listed can be taken back as it is listed, also an entry of several lines.
+// An entry can be revoked by its text in the list, even if it has several lines.
 func TestPermissionIsTakenBackAsItIsListed(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestPermissionIsTakenBackAsItIsListed(t *testing.T) {
 	})
 }
 
-// A permission that is taken back is looked for again: droid, which has read the file before, may write it anew.
+// After a permission was withdrawn, the project is checked again: droid, which has read the file before, may write it again.
 func TestPermissionIsTakenBack(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	const settings, without = `{"commandAllowlist":["touch","make"],"commandDenylist":["curl"]}`, `{"commandAllowlist":["make"],"commandDenylist":["curl"]}`

@@ -63,7 +63,7 @@ func (p *userPrompt) prepare(ctx context.Context) *jsonrpc.Error {
 		return err
 	}
 	for range mostLooks {
-		if err := s.inItsMode(ctx); err != nil {
+		if err := s.restoreMode(ctx); err != nil {
 			return err
 		}
 		s.servers.Await(time.Now())
@@ -71,7 +71,7 @@ func (p *userPrompt) prepare(ctx context.Context) *jsonrpc.Error {
 			return err
 		}
 		p.lookAtLinks(ctx)
-		if err := p.known(ctx); err != nil || ctx.Err() != nil {
+		if err := p.checkCommand(ctx); err != nil || ctx.Err() != nil {
 			return err
 		}
 		// The project may have changed over that. Nothing is waited for behind this look.
@@ -98,9 +98,9 @@ func (p *userPrompt) renew(ctx context.Context) *jsonrpc.Error {
 	return nil
 }
 
-// inItsMode makes sure that droid is in the mode that the session had before droid was started again, or in a stricter one. If it is not,
+// restoreMode makes sure that droid is in the mode that the session had before droid was started again, or in a stricter one. If it is not,
 // droid is asked once more. The error says that it still refuses.
-func (s *Session) inItsMode(ctx context.Context) *jsonrpc.Error {
+func (s *Session) restoreMode(ctx context.Context) *jsonrpc.Error {
 	mode := s.options.Owed()
 	if mode == "" {
 		return nil
@@ -133,9 +133,9 @@ func (p *userPrompt) lookAtLinks(ctx context.Context) {
 	}
 }
 
-// known returns when a prompt that begins with "/name" may go to droid: the command may have come or
-// gone just now, so it is looked for.
-func (p *userPrompt) known(ctx context.Context) *jsonrpc.Error {
+// checkCommand refuses a prompt that begins with a custom command which was removed. droid is asked for its commands first, as one may have
+// come or gone just now.
+func (p *userPrompt) checkCommand(ctx context.Context) *jsonrpc.Error {
 	s := p.s
 	name, _, ok := commands.Split(p.typed)
 	if !ok {

@@ -17,8 +17,7 @@ type ending int
 const (
 	// replaced leaves the session without a droid. The process is asked to end, and is gone before another one loads the session.
 	replaced ending = iota
-	// killed is that droid does nothing more. The session hears what it said last, and what needs a droid waits
-	// until it is gone.
+	// killed stops droid at once. The session still processes its last output, and whatever needs a droid waits until the process is gone.
 	killed
 	// atEnd ends the session, too: droid is asked to end, and its events are read until it is gone.
 	atEnd
@@ -40,9 +39,9 @@ func (s *Session) endDroid(how ending, why string) {
 	left := s.updateBackground()
 	switch how {
 	case replaced:
-		client, polite := s.proc.Replace(), s.proc.Graceful()
+		client, graceful := s.proc.Replace(), s.proc.Graceful()
 		s.mu.Go(func() {
-			s.unlocked(s.Context, func(context.Context) { process.Close(polite, client); endLeft(left) })
+			s.unlocked(s.Context, func(context.Context) { process.Close(graceful, client); endLeft(left) })
 			s.proc.Exited(client)
 		})
 		s.endWork()
@@ -68,7 +67,7 @@ func (s *Session) hearOut(client *droid.Client) {
 		}
 	})
 	for ev := range client.Events() {
-		s.apply(s.proc.Norm().Handle(time.Now(), ev))
+		s.apply(s.proc.Normalizer().Handle(time.Now(), ev))
 	}
 	<-closed
 }
@@ -96,7 +95,7 @@ func (s *Session) endWork() {
 	s.servers.ProcessGone()
 	s.fileCalls.End()
 	s.readNoMore()
-	s.apply(s.proc.Norm().Exited(time.Now()))
+	s.apply(s.proc.Normalizer().Exited(time.Now()))
 	s.questions.DroidGone()
 }
 

@@ -55,7 +55,7 @@ func (s *Session) start(ctx context.Context, historyLimit int) {
 	defer func() { s.proc.StartEnded(info, failure) }()
 	before := s.options.Before()
 	for tries := 1; ; {
-		unmade := s.proc.Unmade()
+		unmade := s.proc.NeedsCreate()
 		client, told, err := s.launch(ctx, historyLimit)
 		switch {
 		case err != nil:
@@ -73,7 +73,7 @@ func (s *Session) start(ctx context.Context, historyLimit int) {
 			s.checkWords()
 			s.notifyExcluded()
 		}
-		if unmade && s.proc.Client() == nil && !s.proc.Unmade() {
+		if unmade && s.proc.Client() == nil && !s.proc.NeedsCreate() {
 			historyLimit, before = 1, s.options.Before()
 			continue // the next one gets the words when it loads the session
 		}
@@ -102,7 +102,7 @@ func (s *Session) launch(ctx context.Context, historyLimit int) (client *droid.C
 	retiring := s.proc.Exiting()
 	open := s.openStored(historyLimit, held)
 	id, added := s.droidID, *s.systemPrompt.Load()
-	cwd, servers, unmade := s.cwd, s.servers.List(), s.proc.Unmade()
+	cwd, servers, unmade := s.cwd, s.servers.List(), s.proc.NeedsCreate()
 	s.unlocked(ctx, func(ctx context.Context) {
 		if retiring != nil {
 			retiring.Kill()
@@ -121,7 +121,7 @@ func (s *Session) launch(ctx context.Context, historyLimit int) (client *droid.C
 }
 
 // restoreSettings gives a session that a process has just loaded its former settings. droid may refuse or ignore values: what it reports
-// afterwards counts (quirk 14), and is sent like any change. A mode that asks less than the former one lets no prompt pass, see inItsMode.
+// afterwards counts (quirk 14), and is sent like any change. A mode that asks less than the former one lets no prompt pass, see restoreMode.
 func (s *Session) restoreSettings(ctx context.Context, before options.Before) {
 	client := s.proc.Client()
 	if client == nil {
@@ -147,7 +147,7 @@ func (s *Session) adopt(client *droid.Client) {
 	s.recordFlight(client.Flight())
 	s.adoptSubagents()
 	client.Notify(s.loop.wake)
-	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
+	s.show.SetLinesFromOne(client.Version().Supports(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
 	s.fileCalls.use(s.deps.overlay(s, client))
 	s.mu.Go(func() {

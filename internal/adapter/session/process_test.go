@@ -22,7 +22,7 @@ func (w endsSlowly) Close() error {
 	return w.WriteCloser.Close()
 }
 
-// What is asked while a dead droid is not gone yet goes to the next one.
+// Requests while a dead droid has not exited yet go to the next one.
 func TestAskedWhileDroidEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sessions, die := fakedroid.WithSessions(new(fakedroid.Sessions)), func() {}

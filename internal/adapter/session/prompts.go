@@ -44,7 +44,7 @@ type userPrompt struct {
 	command *commandRun        // the command of this agent that the prompt is; nil for a prompt to droid
 	joined  *joinedMessage     // as a message that belongs to another prompt; nil for a separate prompt
 
-	asked     *askedQuestion     // that the user has not answered, nil for none
+	question  *openQuestion      // that the user has not answered, nil for none
 	giveUp    context.CancelFunc // ends its preparation; see begin
 	cancelled bool               // it has ended as cancelled
 	responded bool               // it has its response
@@ -69,13 +69,13 @@ func (p *userPrompt) kind() turns.Kind {
 }
 
 // submit queues the prompt of a request.
-func (p *userPrompt) submit(place *Ticket) (err *jsonrpc.Error) {
-	if err = p.s.Enter(place.Release); err != nil {
+func (p *userPrompt) submit(ticket *Ticket) (err *jsonrpc.Error) {
+	if err = p.s.Enter(ticket.Release); err != nil {
 		return err
 	}
 	defer p.s.Exit(&err)
 	p.accept()
-	p.s.cancelIfLate(place)
+	p.s.cancelIfLate(ticket)
 	return nil
 }
 
@@ -192,7 +192,7 @@ func (p *userPrompt) compose() *jsonrpc.Error {
 	}
 	message, err := p.content.Message(prompt.Rules{
 		Dir:         s.cwd,
-		AttachFiles: s.proc.Client() == nil || s.proc.Has(stream.TakesAttachedFiles),
+		AttachFiles: s.proc.Client() == nil || s.proc.Supports(stream.TakesAttachedFiles),
 		BlindModel:  s.options.BlindModel(),
 		Missing:     p.missing,
 	})
@@ -207,7 +207,7 @@ func (p *userPrompt) compose() *jsonrpc.Error {
 // droid would run.
 func (p *userPrompt) refusedProgram() *jsonrpc.Error {
 	client := p.s.proc.Client()
-	if client == nil || client.Without() == nil || !client.Version().Has(stream.ExpandsCommands) {
+	if client == nil || client.Without() == nil || !client.Version().Supports(stream.ExpandsCommands) {
 		return nil
 	}
 	program, ok := client.Without().Typed(p.message.Text)
@@ -230,13 +230,13 @@ func (s *Session) Cancel() { s.mu.Post(s.cancelPrompts) }
 // Prompt adds a prompt to the session's queue and waits until it has ended. It returns the response, which has been sent. session is the id
 // that the editor used, and blocks is the content. schema, if not nil, is the JSON schema of the answer. The end of c's context cancels the
 // prompt.
-func (s *Session) Prompt(c *wire.Call, place *Ticket, session string, blocks, schema json.RawMessage) (any, *jsonrpc.Error) {
+func (s *Session) Prompt(c *wire.Call, ticket *Ticket, session string, blocks, schema json.RawMessage) (any, *jsonrpc.Error) {
 	p, err := s.readPrompt(c.Context, session, blocks)
 	if err != nil {
 		return nil, err
 	}
 	p.call, p.schema = c, schema
-	if err := p.submit(place); err != nil {
+	if err := p.submit(ticket); err != nil {
 		return nil, err
 	}
 	select {

@@ -13,7 +13,7 @@ func (s *Session) providerChanged() {
 	if s.ended {
 		return
 	}
-	if !s.proc.Unmade() {
+	if !s.proc.NeedsCreate() {
 		s.options.Offered(s.deps.Provider.Offered(s.options.Models()))
 		s.updateState()
 	}

@@ -98,7 +98,7 @@ func TestProviders(t *testing.T) {
 	})
 }
 
-// A provider whose gateway fails is not set; one that gives no list is, and the user is told what to do.
+// A provider whose gateway fails is not set; one without a list of models is set, and the user is shown what to do.
 func TestProviderWithoutModels(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
@@ -178,7 +178,8 @@ func (e *editor) offeredModels() (list string) {
 	return list
 }
 
-// A droid that works ends its turn with what it had, and then goes; one with a command in the background goes before the next prompt.
+// A working droid ends its turn with the previous provider, and then exits; one with a command in the background exits before the next
+// prompt.
 func TestProviderOfABusySession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -218,7 +219,7 @@ func TestProviderOfABusySession(t *testing.T) {
 	})
 }
 
-// What is asked while the gateway lists its models waits for that, and other requests do not.
+// Requests to a session wait while the gateway lists its models; other requests do not.
 func TestSessionBehindProvidersSet(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := connect(t, playing(says("hi")))
@@ -267,7 +268,7 @@ func TestSessionWithoutItsProvider(t *testing.T) {
 	})
 }
 
-// auth/status says no more than is known.
+// auth/status reports no more than is known.
 func TestAuthStatusAndLogout(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var store fakedroid.Sessions
@@ -302,7 +303,7 @@ func TestAuthStatusAndLogout(t *testing.T) {
 	})
 }
 
-// A set that is cancelled changes nothing, and holds up nobody.
+// A cancelled providers/set changes and delays nothing.
 func TestCancelledProvidersSet(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := connect(t, playing(says("hi")))

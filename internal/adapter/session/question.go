@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/internal/updates"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/render"
@@ -24,23 +24,23 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 		return
 	}
 	var asked *render.Questions
-	q := s.questions.Open(ev.RequestID, func(outcome telling.Outcome) {
+	q := s.questions.Open(ev.RequestID, func(outcome updates.Outcome) {
 		answers := cancelled
 		if asked != nil {
 			s.update(asked.After...)
 		}
-		if asked != nil && outcome == telling.Stands {
+		if asked != nil && outcome == updates.Open {
 			answers = asked.Answers()
 			if !asked.Refused {
 				s.update(s.show.ShowUnasked(asked)...)
 			}
 		}
-		if outcome != telling.Withdrawn {
+		if outcome != updates.Withdrawn {
 			s.answerQuestions(ev.RequestID, answers)
 		}
 	})
 	defer q.Close()
-	if s.awaitHearing(ctx, q) != telling.Stands {
+	if s.awaitAskable(ctx, q) != updates.Open {
 		return
 	}
 	asked = s.show.Questions(ev)
@@ -50,9 +50,9 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 	}
 }
 
-// askedQuestion is a question of this agent's own that the user has not answered.
-type askedQuestion struct {
-	*telling.Question
+// openQuestion is a question of this agent's own that the user has not answered.
+type openQuestion struct {
+	*updates.Question
 	words *render.AgentPrompt
 	not   string // is shown if there is no answer
 	over  bool   // not was shown
@@ -62,23 +62,23 @@ type askedQuestion struct {
 // withdrawn and not is shown before the response: some clients show nothing after it.
 func (p *userPrompt) asks(ctx context.Context, words *render.AgentPrompt, not string) (answered bool) {
 	p.s.update(words.Before...)
-	q := &askedQuestion{Question: p.s.questions.Open("", nil), words: words, not: not}
+	q := &openQuestion{Question: p.s.questions.Open("", nil), words: words, not: not}
 	defer q.Close()
-	p.asked = q
-	answered = q.Run(ctx, p.s.out, words) == telling.Stands
+	p.question = q
+	answered = q.Run(ctx, p.s.out, words) == updates.Open
 	if !answered && !q.over {
 		p.s.update(words.End(not)...)
 	}
-	if p.asked == q {
-		p.asked = nil
+	if p.question == q {
+		p.question = nil
 	}
 	return answered
 }
 
 // takeQuestionBack takes back the open question to the user, if any, and shows that.
 func (p *userPrompt) takeQuestionBack() {
-	if q := p.asked; q != nil {
-		p.asked, q.over = nil, true
+	if q := p.question; q != nil {
+		p.question, q.over = nil, true
 		q.TakeBack()
 		p.s.update(q.words.End(q.not)...)
 	}

@@ -26,7 +26,7 @@ func TestReadTextIsBounded(t *testing.T) {
 	require.Equal(t, render.File{}, readText(path), "no text")
 }
 
-// What the kernel shows is not printed, whether it is there or not.
+// Files of the kernel are not printed, whether they exist or not.
 func TestKernelFilesAreNotRead(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no /proc")
@@ -36,7 +36,7 @@ func TestKernelFilesAreNotRead(t *testing.T) {
 	}
 }
 
-// A file that hangs costs half a second for all, and is told without its text.
+// A file that hangs delays all by half a second in total, and is shown without its text.
 func TestReadingsThatHangAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})

@@ -20,9 +20,8 @@ var (
 	noTitle  = regexp.MustCompile(`[{\[]"|^\{\}$|[[:cntrl:]]`)
 )
 
-// readsWell holds what an editor is sent of a recording against what people read: between two
-// prompts or decisions the agent says nothing twice, and calls are told in words, a diff or an
-// output, not in what droid and the model say to each other.
+// readsWell checks what an editor is sent of a recording as a reader would: between two prompts or decisions the agent says nothing twice,
+// and calls are described by a text, a diff or an output, not in the format of droid and the model.
 func readsWell(sent string) error {
 	var said []string
 	kinds := map[string]string{} // by the ids of calls

@@ -30,9 +30,9 @@ type reload struct {
 	err    *jsonrpc.Error
 
 	// what counted before, see revert
-	servers    []stream.MCPServer
-	instructed *instructions.Instructions
-	cwd        string
+	servers      []stream.MCPServer
+	systemPrompt *instructions.Instructions
+	cwd          string
 
 	phase loadPhase
 	ctx   context.Context // ends when the load is over
@@ -112,23 +112,23 @@ func (r *reload) begin(ordered func()) (err *jsonrpc.Error) {
 // run loads the session.
 func (r *reload) run(ctx context.Context) {
 	defer r.refuse(acperr.Lost()) // where this panics
-	if err := r.awaitTurn(r.call.Context); err != nil {
+	if err := r.beginChange(r.call.Context); err != nil {
 		r.refuse(err)
 		return
 	}
 	r.end(r.perform(ctx))
 }
 
-// awaitTurn waits for the load's turn, until ctx ends. A session that works on a prompt is not loaded, since that would disturb the prompt.
-func (r *reload) awaitTurn(ctx context.Context) (err *jsonrpc.Error) {
+// beginChange waits for the load's turn, until ctx ends. A session that works on a prompt is not loaded, since that would disturb the prompt.
+func (r *reload) beginChange(ctx context.Context) (err *jsonrpc.Error) {
 	s := r.s
-	if err = s.takesNothing(); err != nil {
+	if err = s.checkOpen(); err != nil {
 		return err
 	}
 	if s.prompts.Busy() {
 		return acperr.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session")
 	}
-	if r.turn, err = s.awaitTurn(ctx, turns.Session); err != nil {
+	if r.turn, err = s.beginChange(ctx, turns.Session); err != nil {
 		return err
 	}
 	r.phase, s.load = loadRunning, r
@@ -184,8 +184,8 @@ func (r *reload) perform(ctx context.Context) *jsonrpc.Error {
 	return s.waitFor(r.ctx, "a load", needAnswers)
 }
 
-// load makes droid load the session, in the process that it has or in a new one: the text of a cancelled turn is only in the memory of its
-// process (0.99.0 to 0.225.2). summary is what replaced the earlier conversation, "" for none or if it is not shown.
+// load makes droid load the session, in its present process or in a new one: the text of a cancelled turn is only in the memory of its
+// process (0.99.0 to 0.225.2). summary is the summary that replaced the earlier conversation, "" for none or if it is not shown.
 func (r *reload) load(ctx context.Context) (info *stream.SessionInfo, summary string, err *jsonrpc.Error) {
 	s := r.s
 	s.out.AddNotices(r.Notices...) // of MCP servers that droid cannot have
@@ -194,7 +194,7 @@ func (r *reload) load(ctx context.Context) (info *stream.SessionInfo, summary st
 	if r.Replay {
 		limit = wholeHistory
 	}
-	r.servers, r.instructed, r.cwd = s.servers.List(), s.systemPrompt.Load(), s.cwd
+	r.servers, r.systemPrompt, r.cwd = s.servers.List(), s.systemPrompt.Load(), s.cwd
 	if s.servers.Use(r.Servers) {
 		s.endDroid(replaced, "it has other MCP servers")
 	}
@@ -222,10 +222,10 @@ func (r *reload) revert() {
 	if s.servers.Use(r.servers) {
 		s.endDroid(replaced, "it has the MCP servers of a load that did not succeed")
 	}
-	if !s.systemPrompt.Load().Equal(*r.instructed) {
+	if !s.systemPrompt.Load().Equal(*r.systemPrompt) {
 		s.endDroid(replaced, "it has the instructions of a load that did not succeed")
 	}
-	s.systemPrompt.Store(r.instructed)
+	s.systemPrompt.Store(r.systemPrompt)
 	if s.cwd != r.cwd {
 		s.workIn(r.cwd)
 	}
@@ -262,10 +262,10 @@ func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary 
 			return acperr.Cancelled()
 		}
 		history[i] = nil // it is not kept until all are shown
-		if end, is := ev.(quirks.SubagentEnded); is && end.Reason == "" && s.proc.Norm().SubagentRunning(end.ID) {
+		if end, is := ev.(quirks.SubagentEnded); is && end.Reason == "" && s.proc.Normalizer().SubagentRunning(end.ID) {
 			continue // its file shows it
 		}
-		if end, is := ev.(quirks.ToolEnded); is && end.Unfinished && s.proc.Norm().CallOpen(end.ID) {
+		if end, is := ev.(quirks.ToolEnded); is && end.Unfinished && s.proc.Normalizer().CallOpen(end.ID) {
 			continue // droid's own turn continues with it
 		}
 		s.update(s.show.History(s.moment(), ev)...)
@@ -274,7 +274,7 @@ func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary 
 		}
 	}
 	r.phase = loadLoaded
-	s.proc.Norm().Reserve(s.show.ToolIDs()...)
+	s.proc.Normalizer().Reserve(s.show.ToolIDs()...)
 	for _, words := range lacks {
 		s.notify(words)
 	}

@@ -28,7 +28,7 @@ func parkedEditor(t *testing.T, f *fleet) *editor {
 	return e
 }
 
-// Who opens a session that is being opened already gets what it asked for.
+// A client that opens a session which is being opened already gets what it requested.
 func TestSecondOpenerGetsItsHistory(t *testing.T) {
 	for name, first := range map[string]func(e *editor) string{
 		"resume": func(e *editor) string { return e.request("session/resume", sessionParamsOf(e.session)) },
@@ -64,7 +64,7 @@ func TestSecondOpenerGetsItsHistory(t *testing.T) {
 	}
 }
 
-// Before the response to a load the editor is told again what it knew, once: the commands, and how full the context is.
+// Before the response to a load the editor is sent its state again, once: the commands, and how full the context is.
 func TestLoadTellsAnewWhatTheEditorKnew(t *testing.T) {
 	for name, closed := range map[string]bool{"open": false, "stored": true} {
 		t.Run(name, func(t *testing.T) {
@@ -99,8 +99,7 @@ func TestLoadTellsAnewWhatTheEditorKnew(t *testing.T) {
 	}
 }
 
-// Nothing that came behind a load that fails is left without an answer, also where that load was cancelled, and the session is as unknown
-// as before.
+// Each request after a failed load is answered, even if the load was cancelled, and the session is as unknown as before.
 func TestBehindALoadThatFails(t *testing.T) {
 	for _, cancelled := range []bool{false, true} {
 		versions(t, func(t *testing.T, v fakedroid.Option) {
@@ -125,7 +124,7 @@ func TestBehindALoadThatFails(t *testing.T) {
 	}
 }
 
-// What a session that is open tells goes on when it could not be resumed.
+// Updates of an open session continue if it could not be resumed.
 func TestResumeThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fails := fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) { return nil, "no" })
@@ -138,8 +137,7 @@ func TestResumeThatFails(t *testing.T) {
 	})
 }
 
-// Loading the session is the way out after three crashes; a command that droid
-// never heard of is none, nor is a prompt that was cancelled.
+// Loading the session is the way out after three crashes; a command that droid never got is not, nor is a prompt that was cancelled.
 func TestLoadAfterThreeCrashes(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		good := false
@@ -183,7 +181,7 @@ func TestPanicWhenALoadHasCome(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("one"))
 		e.inside(func(s *session.Session) { // the ids of the calls that the load has shown cannot be taken
 			s.View().Event(render.Moment{}, quirks.ToolStarted{ID: "t"}, nil)
-			*s.Process().Norm() = quirks.Normalizer{}
+			*s.Process().Normalizer() = quirks.Normalizer{}
 		})
 		load := e.request("session/load", sessionParamsOf(e.session))
 		behind := e.request("session/resume", sessionParamsOf(e.session))
@@ -194,7 +192,7 @@ func TestPanicWhenALoadHasCome(t *testing.T) {
 	})
 }
 
-// TestCancelledLoadsLeaveNothing: of two loads of a session that is not open yet both are taken back; the next one opens it.
+// TestCancelledLoadsLeaveNothing cancels two loads of a session that is not open yet; the next load opens it.
 func TestCancelledLoadsLeaveNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())

@@ -46,7 +46,7 @@ type RewindPlan struct {
 	w        rewinding
 	to       RewindPoint
 	next     store.Successor
-	named    int                  // how often the user had named the thread
+	named    int                  // store.Name.Given when the plan was made
 	all      []render.RewoundFile // the files that droid has edited since
 	files    []rewoundFile        // those of them that change
 	done     rewound
@@ -60,13 +60,13 @@ func (s *Session) PlanRewind(ctx context.Context, info *stream.SessionInfo, to R
 		p.next = s.deps.Threads.Successor(ctx, p.w.session)
 		found, at, err := rewindFiles(ctx, p.w.client, p.w.session, to, info.Messages, p.w.cwd, wanted)
 		p.done.evicted = len(found.Evicted)
-		p.files = p.w.look(ctx, found, at, editsFrom(info.Messages, to.MessageID, p.w.cwd))
+		p.files = p.w.check(ctx, found, at, editsFrom(info.Messages, to.MessageID, p.w.cwd))
 		return err
 	})
 	if err != nil {
 		return nil, Failed(NotRewound, err)
 	}
-	p.switches = p.w.client.Version().Has(stream.GoesOverAfterRewind)
+	p.switches = p.w.client.Version().Supports(stream.GoesOverAfterRewind)
 	for _, f := range p.files {
 		p.all = append(p.all, f.RewoundFile)
 	}

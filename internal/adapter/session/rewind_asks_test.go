@@ -11,7 +11,8 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// A user is asked before files change with the conversation, and nothing happens where the answer is no. What droid does not name stays.
+// The user is asked before files change with the conversation, and nothing happens if they refuse. Files that droid does not name stay
+// unchanged.
 func TestRewindAsksAboutFiles(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		dir := t.TempDir()

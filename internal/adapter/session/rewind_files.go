@@ -36,8 +36,8 @@ type rewinding struct {
 	overlay *fileOverlay // nil if files stay on the disk
 }
 
-// look returns the files that going back changes. at is the message that info is about.
-func (w *rewinding) look(ctx context.Context, info droid.RewindInfo, at string, edits []fileEdit) (found []rewoundFile) {
+// check returns the files that going back changes. at is the message that info is about.
+func (w *rewinding) check(ctx context.Context, info droid.RewindInfo, at string, edits []fileEdit) (found []rewoundFile) {
 	if len(info.Available)+len(info.Created) == 0 {
 		return nil
 	}

@@ -82,7 +82,7 @@ func (s *snapshots) write(path string, data []byte) {
 	}
 }
 
-// info is what get_rewind_info answers. All edits are of the turn of that message, or later.
+// info answers get_rewind_info. All edits are those of the turn of that message, or later.
 func (s *snapshots) info(params map[string]any) (any, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *snapshots) info(params map[string]any) (any, string) {
 	return fakedroid.Fields{"availableFiles": s.files[0]["files"]}, ""
 }
 
-// execute is what execute_rewind does, without a look at what is there.
+// execute answers execute_rewind, without checking the files.
 func (s *snapshots) execute(params map[string]any) (any, string) {
 	restored, deleted := params["filesToRestore"].([]any), params["filesToDelete"].([]any)
 	if len(restored) > 0 && os.WriteFile(s.path, []byte(*s.original), 0o644) != nil || len(deleted) > 0 && os.Remove(s.path) != nil {
@@ -137,8 +137,8 @@ func rewindRoom(t *testing.T, inEditor, creates bool, client string) (*filesRoom
 	return r, s
 }
 
-// acts does what somebody does: D is an edit of droid's, R one that the user refuses, S a text that the user saves, T one that they type,
-// X that they delete the file. It returns the lines of the user's.
+// acts carries out the given acts: D is an edit by droid, R one that the user rejects, S a text that the user saves, T a text that they
+// type, and X deletes the file. It returns the user's lines.
 func (s *snapshots) acts(t *testing.T, acts string, inEditor bool) (mine []string) {
 	t.Helper()
 	for i, act := range acts {
@@ -191,9 +191,9 @@ const (
 	leftChange = "Left as they are, since they changed while you were asked: `a.txt`."
 )
 
-// TestRewindLosesNothingUnnamed: who has changed a file, when, saved or not, before the question and while it is open, with either answer:
-// what the user has written is there afterwards, or the question named it. A file that nobody but droid has changed is restored, on the disk
-// and in the editor, and is named without a word of warning.
+// TestRewindLosesNothingUnnamed tries changes of a file by droid and the user, saved or not, before the question and while it is open, with
+// either answer: the user's text is there afterwards, or the question named it. A file that only droid has changed is restored, on the disk
+// and in the editor, and is named without a warning.
 func TestRewindLosesNothingUnnamed(t *testing.T) {
 	ways := map[string]struct {
 		client            string
@@ -242,7 +242,8 @@ func sequences(letters string, n int) []string {
 	return all
 }
 
-// rewindOnce has somebody act, and the user go back to before all of it. during is what the user does while they are asked, "no" if they refuse.
+// rewindOnce makes changes by acts, and then the user rewinds to before all of them. during is the user's action while they are asked, "no"
+// to refuse.
 func rewindOnce(t *testing.T, client string, inEditor, creates bool, acts, during string) {
 	r, s := rewindRoom(t, inEditor, creates, client)
 	mine := s.acts(t, acts, inEditor)
@@ -328,7 +329,8 @@ func TestRewindWithoutTheTexts(t *testing.T) {
 	}
 }
 
-// TestRewindWithoutAQuestion: a client whose user cannot be asked gets back what nobody else has changed. Other files stay, and are named.
+// TestRewindWithoutAQuestion checks that if the user cannot be asked, only files that nobody else has changed are restored. Other files
+// stay, and are named.
 func TestRewindWithoutAQuestion(t *testing.T) {
 	for _, acts := range []string{"D", "DS"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -352,7 +354,7 @@ func TestRewindWithoutAQuestion(t *testing.T) {
 	}
 }
 
-// Of the files those are restored that nobody but droid has changed. The others stay, and are named.
+// Files that only droid has changed are restored. The others stay, and are named.
 func TestRewindMethodRestoresFiles(t *testing.T) {
 	for acts, status := range map[string]string{"D": "edited", "DS": "changed"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -383,7 +385,7 @@ func TestRewindMethodRestoresFiles(t *testing.T) {
 	}
 }
 
-// What a rewind would change is known before.
+// The points of a rewind name the files that it would change.
 func TestRewindPointsNameFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rewindRoom(t, false, false, "zed")

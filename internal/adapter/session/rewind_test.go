@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/render"
 )
 
-// TestSinceEdits: what became of a file is told by the texts that droid's edits found and left.
+// TestSinceEdits: the status of a file follows from the texts that droid's edits found and left.
 func TestSinceEdits(t *testing.T) {
 	const path, other = "/w/a", "/w/b"
 	edit := func(id, from, to string) fileEdit {
@@ -82,7 +82,7 @@ func TestEditsFrom(t *testing.T) {
 	require.Equal(t, []string{"bCreate[/g]"}, got)
 }
 
-// TestTurnsFrom: droid's own turns count, a failed edit does not, and results are no messages of their own.
+// TestTurnsFrom: droid's own turns count, a failed edit does not, and results are not separate messages.
 func TestTurnsFrom(t *testing.T) {
 	var messages []stream.Message
 	require.NoError(t, json.Unmarshal([]byte(`[

@@ -47,7 +47,7 @@ func (e instructed) ask(method, id, more string) string {
 	return cmp.Or(e.sessionOf(e.call("session/"+method, `{`+name+`"cwd":"/workspace","mcpServers":[]`+more+`}`)), id)
 }
 
-// stores writes what droid keeps of a session, with what it adds to its system prompt.
+// stores writes droid's files of a session, with the addition to its system prompt.
 func (e instructed) stores(id, text string) {
 	e.t.Helper()
 	dir := filepath.Join(e.root, "-workspace")
@@ -57,7 +57,7 @@ func (e instructed) stores(id, text string) {
 	require.NoError(e.t, os.WriteFile(filepath.Join(dir, id+".settings.json"), fmt.Appendf(nil, `{"systemPrompt":{"append":%q}}`, text), 0o600))
 }
 
-// last is what the newest process adds to its system prompt, and how many there were.
+// last returns what the newest process adds to its system prompt, and the number of processes.
 func (e instructed) last() (added string, processes int) {
 	synctest.Wait()
 	e.mu.Lock()

@@ -19,7 +19,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// searched is an editor whose droid finds these sessions, whatever is searched for.
+// searched is an editor whose droid finds these sessions for any query.
 type searched struct {
 	*editor
 	root    string
@@ -55,7 +55,7 @@ func foundIn(id, role, snippet string) string {
 	return fmt.Sprintf(`{"sessionId":%q,"title":"of droid","jsonlPath":"/secret/path","hits":[{"kind":"message_text","messageRole":%q,"snippets":[%s]}]}`, id, role, text)
 }
 
-// search calls _droid/search and returns "ID: text" of what it has found.
+// search calls _droid/search and returns "ID: text" of each result.
 func (s *searched) search(params string) (rows []string) {
 	s.t.Helper()
 	answer := s.call("_droid/search", params)
@@ -79,8 +79,8 @@ func (s *searched) search(params string) (rows []string) {
 	return rows
 }
 
-// Only listed sessions of the project are found: none that was deleted, none of a subagent and, unless it is asked for, none of another
-// project. What is found in the sessions of a thread is the thread's. The limit counts what is left.
+// Only listed sessions of the project are found: none that was deleted, none of a subagent and, unless requested, none of another project.
+// Results in the sessions of a thread belong to the thread. The limit applies to the remaining results.
 func TestSearchOfAProject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openSearched(t)

@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/adapter/internal/commands"
 	"droid-acp/internal/adapter/internal/monitor"
 	"droid-acp/internal/adapter/internal/process"
-	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/internal/updates"
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/turns"
@@ -52,10 +52,10 @@ type Session struct {
 	faultReport string               // the path of a report that the user does not know of
 	options     options.State
 	usage       usage
-	out         *telling.Updates // to the editor
+	out         *updates.Sender // to the editor
 	prompts     turns.Queue[*userPrompt]
 	load        *reload           // that has no response, nil for none
-	questions   telling.Questions // what the user is asked
+	questions   updates.Questions // what the user is asked
 	servers     mcp.Servers       // what it knows of its MCP servers, see mcp.go
 	show        *render.View      // what its editor has been shown
 	fileCalls   fileCalls         // what goes through the editor's files
@@ -66,8 +66,8 @@ type Session struct {
 	storeLock   store.Lock // keeps other agents from deleting the session
 	shown       shownProject
 	declined    trust.Declined // of its project: the user is not asked again
-	looks       int            // that are wanted in this turn, see lookInTurn
-	loading     loadingMark    // does so from before droid loads it until it is locked
+	refreshes   int            // that are wanted in this turn, see lookInTurn
+	loading     loadingMark    // keeps other agents from deleting it from before droid loads it until storeLock does
 	activity    activity
 	row         atomic.Pointer[row]         // nil before the first, and for a client that has no session index
 	subagents   map[string]*subagentSession // those that the client is shown as sessions, by their ids
@@ -88,7 +88,7 @@ func New(d *Deps, id, droidID, cwd string, servers []stream.MCPServer) *Session 
 	s.mu = monitor.New(monitor.Hooks{Refresh: s.holdPrompts, Advance: s.advance, Panicked: s.panicked})
 	s.Context, s.Stop = context.WithCancel(d.Context)
 	s.loop = newLoop()
-	s.out = telling.New(d.Conn, s.mu, d.Log)
+	s.out = updates.New(d.Conn, s.mu, d.Log)
 	s.out.SetID(id)
 	s.servers.Use(servers)
 	s.systemPrompt.Store(new(instructions.Instructions))
@@ -148,7 +148,7 @@ func (s *Session) update(things ...protocol.Update) {
 	}
 }
 
-// notify sends a Notice though no turn runs.
+// notify sends a Notice at once, even if no turn runs.
 func (s *Session) notify(text string) { s.update(s.show.ShowAgentText(render.Notice(text))...) }
 
 // notifyInOrder sends a Notice now where the client shows it now, and else with the next prompt: what a load shows comes first.
@@ -179,7 +179,7 @@ func (s *Session) sendKept() {
 // updateState sends mode, options and commands, if the editor was sent others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) updateState() {
-	if !s.isShown() || s.proc.Unmade() {
+	if !s.isShown() || s.proc.NeedsCreate() {
 		return // the response has it, or droid has reported nothing yet
 	}
 	s.update(s.options.Updates()...)

@@ -132,7 +132,7 @@ func TestOptionsBeforeASessionAfterALogin(t *testing.T) {
 	})
 }
 
-// What a session has stored counts over what a new one would have, without a load.
+// The stored options of a session take precedence over those of a new one, without a load.
 func TestOptionsOfAStoredSession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")

@@ -51,8 +51,8 @@ func TestNoParkingAtWork(t *testing.T) {
 	})
 }
 
-// A session can be deleted while it is still being noted that it is open. The note does not outlive the
-// session, also where the disk takes so long that nobody waits for it.
+// A session can be deleted while its mark as open is being written. The mark does not outlive the session, even if the disk is so slow that
+// nothing waits for it.
 func TestDeleteWhileItIsNoted(t *testing.T) {
 	for _, disk := range []time.Duration{files.ReleaseTime / 2, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -80,11 +80,11 @@ func TestDeleteWhileItIsNoted(t *testing.T) {
 	}
 }
 
-// A delete that fails, or that is taken back before anything was moved, ends nothing: neither the turn that runs, nor a command
-// in the background, nor the note for other agents that the session is open.
+// A delete that fails, or that is cancelled before anything was moved, ends nothing: neither the running turn, nor a command in the
+// background, nor the mark for other agents that the session is open.
 func TestDeleteThatEndsNothing(t *testing.T) {
 	for name, c := range map[string]struct {
-		hangs files.CallName // the request is taken back meanwhile
+		hangs files.CallName // the request is cancelled during this
 		want  string
 	}{
 		"the trash cannot be made":   {want: "The session could not be deleted: deleting session "},
@@ -135,8 +135,8 @@ func TestDeleteThatEndsNothing(t *testing.T) {
 	}
 }
 
-// TestQuirk32_HungLoadBesideAPrompt: the load alone goes unanswered, and a prompt comes
-// meanwhile. It waits for the load, and the process that takes the session up answers both.
+// TestQuirk32_HungLoadBesideAPrompt: only the load gets no answer from droid, and a prompt arrives during it. The prompt waits for the
+// load, and the next process answers both.
 func TestQuirk32_HungLoadBesideAPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fakedroid.WithSessions(new(fakedroid.Sessions))
@@ -266,8 +266,8 @@ func TestCancelledLoadKeepsTheMode(t *testing.T) {
 	})
 }
 
-// TestNothingBeforeTheResponse: whichever method opens a session of a project that nobody has trusted, whose droid and MCP
-// server have something to say, the editor gets nothing of it before the response, but for what a load tells.
+// TestNothingBeforeTheResponse checks, for each method that opens a session, in an untrusted project whose droid and MCP server have
+// something to report, that the editor gets nothing of it before the response, except for a load's history.
 func TestNothingBeforeTheResponse(t *testing.T) {
 	for _, method := range []string{"session/new", "session/fork", "session/resume", "session/load"} {
 		for _, client := range []string{"zed", "agent-shell"} {

@@ -83,7 +83,7 @@ func (s *Session) SetTitle(ctx context.Context, ordered func(), title string) (e
 		return err
 	}
 	defer s.Exit(&err)
-	change, err := s.awaitTurn(ctx, turns.Session)
+	change, err := s.beginChange(ctx, turns.Session)
 	if err != nil {
 		return err
 	}
@@ -118,8 +118,8 @@ func (s *Session) renameThread(ctx context.Context, title string) error {
 	}
 }
 
-// renameAlone has droid rename the session that it is in, when the rename or rewind before is done. id is that session.
-// The error is droid's, or a noDroid.
+// renameAlone renames droid's current session, after the previous rename or rewind has ended. id is that session. The error is droid's, or
+// a noDroid.
 func (s *Session) renameAlone(ctx context.Context, title string) (id string, err error) {
 	release, failure := s.take(ctx, &s.titles, "a title", needTitle)
 	if failure != nil {

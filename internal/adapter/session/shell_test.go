@@ -18,8 +18,7 @@ import (
 	"droid-acp/internal/adapter/session"
 )
 
-// beginShell begins a session in a directory of its own, in real time: the
-// commands are real.
+// beginShell begins a session in its own directory and in real time, because the commands are real.
 func beginShell(t *testing.T, capabilities string) (e *editor, dir string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

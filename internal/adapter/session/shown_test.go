@@ -11,10 +11,10 @@ import (
 	"droid-acp/internal/testing/acptest"
 )
 
-// hostile is what a title must not bring to the screen.
+// hostile has what a title must not send to the screen.
 const hostile = "\x1b[2K\x1b[1A\r\u202e\u009b1A\u200b\nsecond"
 
-// TestErrorsAreSafe: what went wrong may be told in the words of others.
+// TestErrorsAreSafe: an error may quote the text of others.
 func TestErrorsAreSafe(t *testing.T) {
 	for _, err := range []*jsonrpc.Error{acperr.Internal("kind", hostile), acperr.InvalidParams("%s", hostile)} {
 		requireSafe(t, err.Message, false)

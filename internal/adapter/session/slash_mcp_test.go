@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// switches is a droid that tells what it was asked to switch.
+// switches is a droid that reports which switches were requested.
 type switches struct {
 	mu     sync.Mutex
 	asked  []string
@@ -98,7 +98,7 @@ func TestMCPServerIsChanged(t *testing.T) {
 	}
 }
 
-// TestMCPLogoutWithoutALogin: only a server over HTTP has a login. Of any other droid refuses it in words of its own protocol.
+// TestMCPLogoutWithoutALogin: only a server over HTTP has a login. For any other, droid refuses the logout in terms of its protocol.
 func TestMCPLogoutWithoutALogin(t *testing.T) {
 	for kind, says := range map[string]string{
 		"stdio":     "droid did not log out of the MCP server mine: it is a program that runs on your machine, so it has no login.",
@@ -122,7 +122,7 @@ func TestMCPLogoutWithoutALogin(t *testing.T) {
 	}
 }
 
-// TestMCPServerOfAnUnclearProject: where nobody can tell what servers the project has, none is switched.
+// TestMCPServerOfAnUnclearProject checks that no server is switched if the project's servers cannot be determined.
 func TestMCPServerOfAnUnclearProject(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"plugin":  {".factory/settings.json": `{"enabledPlugins":{"x":true}}`},
@@ -183,8 +183,8 @@ func TestSkills(t *testing.T) {
 	})
 }
 
-// TestCancelledMCPReconnect: a cancel while droid lists its servers ends the command, and nothing is switched; once a server was
-// stopped it is started again, and that is told.
+// TestCancelledMCPReconnect: a cancel while droid lists its servers ends the command, and no server is switched. A server that was already
+// stopped is started again, and the user is notified.
 func TestCancelledMCPReconnect(t *testing.T) {
 	for _, listing := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

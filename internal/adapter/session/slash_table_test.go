@@ -12,11 +12,11 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// What a command does not understand it refuses, and says what it takes.
+// A command rejects arguments that it does not understand, and says which it accepts.
 func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
 	const takesNothing = "It takes nothing."
 	refused := map[string]map[string]string{ // by the arguments, what the answer says
-		"compact":    nil, // any text is what they take
+		"compact":    nil, // they accept any text
 		"export":     nil,
 		"rename":     {"": "Give a title"},
 		"search":     {"": "Give the words", "all-projects": "Give the words"},

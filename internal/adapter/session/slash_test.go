@@ -95,8 +95,7 @@ func TestCommandsFollowTheResponse(t *testing.T) {
 	})
 }
 
-// A command that droid does not answer is cancelled like any prompt. What droid made
-// all the same is told.
+// A command that droid does not answer is cancelled like any prompt. The user is notified of what droid did all the same.
 func TestCancelledCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -126,8 +125,7 @@ func unansweredBy(methods ...string) (options []fakedroid.Option) {
 	return options
 }
 
-// What droid does not answer holds up no prompt once it is cancelled, also where
-// calls wait for each other (0.99).
+// A request that droid does not answer delays no prompt once it is cancelled, even where calls wait for each other (0.99).
 func TestPromptAfterACancelledCommand(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		options := unansweredBy("list_mcp_servers", "compact_session", "fork_session", "authenticate_mcp_server")

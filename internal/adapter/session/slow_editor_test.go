@@ -58,7 +58,7 @@ func (r *pausedReader) Read(p []byte) (int, error) {
 // muchText is as many bytes as may wait for an editor of these tests before droid has to: more than are written at once.
 const muchText = 512 << 10
 
-// longWord is what the endless script repeats.
+// longWord is the text that the endless script repeats.
 var longWord = strings.Repeat("w", 999) + " "
 
 // endless writes words until it is interrupted.
@@ -75,10 +75,9 @@ func endless() fakedroid.Script {
 	})
 }
 
-// TestCancelIsHeardWhileTheEditorReadsNothing: the model writes without end, and
-// the editor reads nothing of it. Its cancel reaches droid all the same, droid
-// is read to the end of its turn, and what the editor then reads is what was said
-// before the cancel, whole and in order, and the one answer.
+// TestCancelIsHeardWhileTheEditorReadsNothing: the model writes without end, and the editor reads nothing. Its cancel still reaches droid,
+// and droid is read to the end of its turn. What the editor reads afterwards is the text before the cancel, whole and in order, and one
+// response.
 func TestCancelIsHeardWhileTheEditorReadsNothing(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		told := new(toldLines)
@@ -140,8 +139,8 @@ func TestASlowEditorSlowsDroid(t *testing.T) {
 	})
 }
 
-// TestALongHistoryWaitsForTheEditor: a history is shown as the editor takes it,
-// whole, before the response and before the prompt that was sent right behind.
+// TestALongHistoryWaitsForTheEditor checks that a history is shown at the editor's pace, as a whole, before the response and before the
+// prompt that was sent right after.
 func TestALongHistoryWaitsForTheEditor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const messages = 12
@@ -189,7 +188,7 @@ func TestALongHistoryWaitsForTheEditor(t *testing.T) {
 	})
 }
 
-// TestCancelledLoadShowsNoMore: nothing of a history comes behind the response to its load.
+// TestCancelledLoadShowsNoMore checks that nothing of a history comes after the response to its load.
 func TestCancelledLoadShowsNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := shared(fakedroid.WithVersion(fakedroid.V0225), says(strings.Repeat("x", muchText)))
@@ -213,8 +212,7 @@ func TestCancelledLoadShowsNoMore(t *testing.T) {
 	})
 }
 
-// TestTheAgentEndsWhileAHistoryWaits: the load has its answer before the agent
-// ends, though nobody reads it.
+// TestTheAgentEndsWhileAHistoryWaits checks that the load is answered before the agent ends, even if the editor does not read the answer.
 func TestTheAgentEndsWhileAHistoryWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := shared(fakedroid.WithVersion(fakedroid.V0225), says(strings.Repeat("x", muchText)))

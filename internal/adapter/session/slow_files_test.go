@@ -23,9 +23,8 @@ func neverRead(t *testing.T, e *editor) {
 	})
 }
 
-// A file that cannot be read for as long as the turn lasts holds nothing up for
-// long: the request for permission comes with the diff that the input makes, a
-// cancel is heard at once, and the turn has its end.
+// A file that cannot be read during the turn delays nothing for long: the request for permission comes with a diff made from the input, a
+// cancel takes effect at once, and the turn ends.
 func TestFileThatHangsHoldsUpNothing(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(uses(create), v))
@@ -58,7 +57,7 @@ func TestCancelIsHeardWhileAFileIsRead(t *testing.T) {
 	})
 }
 
-// What droid says before an answer counts before it, also where files are being read for what it said before that.
+// Events before an answer of droid are applied before it, even while files are being read for earlier events.
 func TestModeIsHeardWhileAFileIsRead(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(uses(create), v))

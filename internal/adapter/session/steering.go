@@ -24,14 +24,14 @@ var (
 	outcomeStarted        = steered{Outcome: "startedNewTurn"}
 )
 
-// steer takes a message for the running turn, or for a turn of its own.
-func (p *userPrompt) steer(c *wire.Call, place *Ticket, asksBack bool) (outcome any, err *jsonrpc.Error) {
+// steer takes a message for the running turn, or for a separate turn.
+func (p *userPrompt) steer(c *wire.Call, ticket *Ticket, asksBack bool) (outcome any, err *jsonrpc.Error) {
 	s := p.s
-	if err = s.Enter(place.Release); err != nil {
+	if err = s.Enter(ticket.Release); err != nil {
 		return nil, err
 	}
 	defer s.Exit(&err)
-	if err := s.takesNothing(); err != nil {
+	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
 	if err := p.check(); err != nil {
@@ -42,7 +42,7 @@ func (p *userPrompt) steer(c *wire.Call, place *Ticket, asksBack bool) (outcome 
 		s.show.PromptShown()
 		p.joined = &joinedMessage{shown: true, taken: make(chan *jsonrpc.Error, 1)}
 		p.join(turns.Soon)
-		s.cancelIfLate(place)
+		s.cancelIfLate(ticket)
 		return outcomeInjected, nil
 	case asksBack:
 		return outcomePromptRequired, nil
@@ -50,19 +50,19 @@ func (p *userPrompt) steer(c *wire.Call, place *Ticket, asksBack bool) (outcome 
 	s.deps.Respond(c, outcomeStarted, nil) // the turn's updates come behind that
 	p.began = time.Now()
 	p.accept()
-	s.cancelIfLate(place)
+	s.cancelIfLate(ticket)
 	return outcomeStarted, nil
 }
 
 // Steer adds a message to the running turn, and waits until droid has it, or begins a turn with it. It returns the result of the request.
 // session is the id that the editor used, and blocks is the content. asksBack is whether the client sends the message as a prompt itself if no
 // turn runs.
-func (s *Session) Steer(c *wire.Call, place *Ticket, session string, blocks json.RawMessage, asksBack bool) (any, *jsonrpc.Error) {
+func (s *Session) Steer(c *wire.Call, ticket *Ticket, session string, blocks json.RawMessage, asksBack bool) (any, *jsonrpc.Error) {
 	p, err := s.readPrompt(c.Context, session, blocks)
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := p.steer(c, place, asksBack)
+	outcome, err := p.steer(c, ticket, asksBack)
 	if err == nil && p.joined != nil {
 		err = <-p.joined.taken
 	}

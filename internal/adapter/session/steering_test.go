@@ -85,7 +85,7 @@ func TestCancelWithSteering(t *testing.T) {
 	}
 }
 
-// A message that droid does not take is an error, and the prompt goes on.
+// A message that droid does not accept is an error, and the prompt continues.
 func TestSteeringThatDroidRefuses(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		sent := 0

@@ -19,19 +19,19 @@ const (
 	apart           = " droid does not keep the two together: each goes on without what is said in the other. Close one of them."
 )
 
-// loadingMark is the session that droid is to load, as the store has it noted until that session is locked.
+// loadingMark is the store's mark of the session that droid is about to load, until that session is locked.
 type loadingMark struct {
 	store.Lock
 	held error // why another agent had it open, or may have had, before it was noted
 }
 
 // markLoading records in the store that droid is about to load the session, so that other agents do not delete it until lockStored has
-// locked it or the load has failed. held says why another agent has it open, or may have; it is nil for a session that is open here
-// already.
+// locked it or the load has failed. held is the reason why another agent has it open, or may have; it is nil for a session that is open
+// here already.
 func (s *Session) markLoading(ctx context.Context) (held error) {
 	id, cwd := s.droidID, s.cwd
 	switch {
-	case s.ended, s.proc.Unmade(), s.storeLock.Is(id): // what is not made yet has no file
+	case s.ended, s.proc.NeedsCreate(), s.storeLock.Is(id): // what is not made yet has no file
 		return nil
 	case s.loading.Is(id):
 		return s.loading.held

@@ -5,10 +5,8 @@ import (
 	"fmt"
 )
 
-// strictError is what clients that are stricter than the schema do not take (Toad
-// 0.6.18): a rawInput or rawOutput that is no object, and a diff without the key
-// oldText, which is null for a new file. The editor of these tests checks all that
-// the agent writes.
+// strictError reports what clients reject that are stricter than the schema (Toad 0.6.18): a rawInput or rawOutput that is no object, and a
+// diff without the key oldText, which is null for a new file. The editor of these tests checks all that the agent writes.
 func strictError(m wireMessage) error {
 	type call struct {
 		RawInput, RawOutput json.RawMessage

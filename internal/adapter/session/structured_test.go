@@ -23,7 +23,7 @@ func (e *editor) promptIn(text, format string) string {
 
 const countsFormat = `{"type":"json_schema","schema":` + counts + `}`
 
-// TestStructuredOutputRefused: what is no form, and what no model answers, is refused before anybody is asked.
+// TestStructuredOutputRefused checks that an invalid form, or one that no model can fill in, is rejected before any request.
 func TestStructuredOutputRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
@@ -42,8 +42,8 @@ func TestStructuredOutputRefused(t *testing.T) {
 	})
 }
 
-// TestStructuredOutputIsAlone: a prompt that wants a form shares its turn with no other: it is not steered into one, and
-// nothing is steered into its own. A message that steers comes behind it, and its answer is not the output.
+// TestStructuredOutputIsAlone checks that a prompt with a form shares its turn with no other: it is not steered into one, and nothing is
+// steered into its turn. A steering message comes after it, and its answer is not the output.
 func TestStructuredOutputIsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := new(slow)
@@ -70,8 +70,8 @@ func TestStructuredOutputIsAlone(t *testing.T) {
 	})
 }
 
-// TestSteeredPromptIsTakenBack: a prompt that the user cancels before droid has begun with it is answered at once, and the
-// model never gets it; the running one goes on. One that droid has taken into the turn ends with that.
+// TestSteeredPromptIsTakenBack checks that a prompt that is cancelled before droid has begun with it is answered at once, and that the
+// model never gets it; the running one continues. One that droid has added to the turn ends with it.
 func TestSteeredPromptIsTakenBack(t *testing.T) {
 	for name, lies := range map[string]fakedroid.Option{
 		"taken back": func(*fakedroid.Droid) {},

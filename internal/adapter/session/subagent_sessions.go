@@ -16,8 +16,8 @@ import (
 	"droid-acp/internal/render"
 )
 
-// Subagents as sessions of their own, for a client that declares them: announced before anything of theirs, then what their files say and
-// what they ask under their own ids. They cannot be cancelled: an interrupt does not reach one in the background.
+// Subagents are separate sessions for a client that declares them: each is announced before all its updates, then the content of its files
+// and its requests come under its session id. They cannot be cancelled: an interrupt does not reach one in the background.
 
 // subagentSession is a subagent as the client is shown it.
 type subagentSession struct {
@@ -30,7 +30,7 @@ type subagentSession struct {
 // adoptSubagents makes the droid that the session has just got report its subagents as sessions, where the client takes that.
 func (s *Session) adoptSubagents() {
 	if s.deps.Client.Subagents != "" {
-		s.proc.Norm().ShowSubagents()
+		s.proc.Normalizer().ShowSubagents()
 	}
 }
 
@@ -136,7 +136,7 @@ func (s *Session) subagentAsks(id string, by int) {
 	switch one.asks += by; {
 	case by > 0 && one.asks == 1:
 		s.sendSubagentState(id, protocol.SubagentRequiresAction, "")
-	case by < 0 && one.asks == 0 && s.proc.Norm().SubagentRunning(id):
+	case by < 0 && one.asks == 0 && s.proc.Normalizer().SubagentRunning(id):
 		s.sendSubagentState(id, protocol.SubagentRunning, "")
 	}
 }
@@ -168,7 +168,7 @@ func subagentStopReason(ev quirks.SubagentEnded) string {
 // resumes the session.
 func (s *Session) announceSubagents(parent string) {
 	for id, one := range s.subagents {
-		if one.parent == parent && s.proc.Norm().SubagentRunning(id) {
+		if one.parent == parent && s.proc.Normalizer().SubagentRunning(id) {
 			s.out.SendFor(cmp.Or(one.parent, s.out.Session()), one.announced)
 			if one.asks > 0 {
 				s.sendSubagentState(id, protocol.SubagentRequiresAction, "")
@@ -225,7 +225,7 @@ func (r *subagentReplay) replay(ctx context.Context, call, id string, input json
 		Description string `json:"description"`
 	}
 	_ = json.Unmarshal(input, &in) // nothing of another form
-	norm := s.proc.Norm()
+	norm := s.proc.Normalizer()
 	running := norm.SubagentRunning(id)
 	if running {
 		norm.RestartSubagent(id)
@@ -249,7 +249,7 @@ func (r *subagentReplay) replay(ctx context.Context, call, id string, input json
 		return false
 	}
 	s.beginSubagent(quirks.SubagentStarted{ID: id, ToolID: call, Type: in.Type, Description: in.Description, Prompt: quirks.TaskPrompt(input)})
-	if running && norm == s.proc.Norm() {
+	if running && norm == s.proc.Normalizer() {
 		s.proc.Subagents.Read(id, store.Offset{}, from)
 		s.apply(norm.HandleSubagentLines(time.Now(), id, lines))
 		for range r.asks[id] {

@@ -20,7 +20,7 @@ import (
 
 const takesSubagents = `{"subagents":{}}`
 
-// story is what the editor has heard of a session and of its subagents: who, what and some of it.
+// story summarizes the updates of a session and of its subagents: the session, the kind and a part of the content.
 func (e *editor) story() (lines []string) {
 	names := map[string]string{e.session: "droid"}
 	chunk := "" // whose text the last line has, and which
@@ -88,8 +88,8 @@ func subagentEditor(t *testing.T, root string, start starter) *editor {
 
 const lookPrompt = `[{"type":"text","text":"look"}]`
 
-// A subagent that droid waits for: it is announced before anything of its own; what it does and asks is under its id; then it rests. Its calls have
-// ids of their own, and nothing of it stands among droid's.
+// A subagent that droid waits for is announced before its updates, which have its ID, as do its requests; then it becomes idle. Its calls
+// have their own IDs, and none of them appears among droid's.
 func TestSubagentAsASession(t *testing.T) {
 	for answer, end := range map[string]string{"yes": "completed", "no": "failed"} {
 		bubble(t, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestSubagentAsASession(t *testing.T) {
 	}
 }
 
-// A subagent in the background goes on behind the response, and rests when it has reported.
+// A subagent in the background continues after the response, and is idle once it has reported.
 func TestSubagentSessionInBackground(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		root := t.TempDir()
@@ -219,7 +219,8 @@ func TestSubagentSessionsForAir(t *testing.T) {
 	}
 }
 
-// A load replays the subagents behind their calls, before the response: what they did, and how they ended, if that is known. One that works goes on.
+// A load replays the subagents after their calls and before the response: what they did, and how they ended, if known. A working one
+// continues.
 func TestLoadOfSubagentSessions(t *testing.T) {
 	for name, last := range map[string]string{"works": "running", "reported": "idle end_turn", "gone": "idle"} {
 		t.Run(name, inBubble(func(t *testing.T) {
@@ -308,7 +309,7 @@ func TestLoadWhileASubagentSessionAsks(t *testing.T) {
 	})
 }
 
-// Who does not declare subagents hears nothing of them.
+// A client that does not declare subagents gets no updates about them.
 func TestNoSubagentSessions(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		root := t.TempDir()

@@ -17,9 +17,9 @@ import (
 func (s *Session) lookAtSubagents(now time.Time) {
 	for _, id := range s.proc.NextSubagents(now) {
 		s.mu.Go(func() {
-			norm := s.proc.Norm()
+			norm := s.proc.Normalizer()
 			from, to, lines := s.readSubagent(s.Context, id)
-			if s.proc.Norm() != norm || s.fileCalls.Waiting() != nil || s.showsHistory() || !s.proc.Subagents.Read(id, from, to) {
+			if s.proc.Normalizer() != norm || s.fileCalls.Waiting() != nil || s.showsHistory() || !s.proc.Subagents.Read(id, from, to) {
 				return // droid is another one, or what was read has to wait: it is read again
 			}
 			s.subagentWrote(norm, id, lines)
@@ -32,7 +32,7 @@ const fileTime = 2 * time.Second
 
 // readSubagent reads a subagent's file on, without the lock.
 func (s *Session) readSubagent(ctx context.Context, id string) (from, to store.Offset, lines []stream.ChildLine) {
-	from = s.proc.Subagents.Place(id)
+	from = s.proc.Subagents.Offset(id)
 	_ = s.unlockedFor(ctx, fileTime, func(ctx context.Context) error { lines, to = s.deps.Threads.Subagent(ctx, id, from); return nil })
 	return from, to, lines
 }
@@ -57,7 +57,7 @@ func (s *Session) readToEnd(held *filecalls.Deferred, id string) {
 				s.readNoMore()
 			}
 		}()
-		norm, all := s.proc.Norm(), []stream.ChildLine(nil)
+		norm, all := s.proc.Normalizer(), []stream.ChildLine(nil)
 		for range mostReads {
 			from, to, lines := s.readSubagent(s.Context, id)
 			if s.fileCalls.Waiting() != held {
@@ -74,7 +74,7 @@ func (s *Session) readToEnd(held *filecalls.Deferred, id string) {
 
 // loseSubagentCalls ends the calls of subagents that still run: the editor is about to get the conversation again, without these calls.
 func (s *Session) loseSubagentCalls() {
-	if norm := s.proc.Norm(); norm != nil {
+	if norm := s.proc.Normalizer(); norm != nil {
 		for _, id := range s.proc.Subagents.IDs() {
 			s.apply(norm.EndSubagentFile(time.Now(), id))
 		}

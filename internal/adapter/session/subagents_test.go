@@ -31,10 +31,10 @@ func withSubagents(t *testing.T, script subagentScript) *editor {
 	return beginOn(t, root, playing(fakedroid.EachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return script(d, p, root) }), sessions))
 }
 
-// shownCall is what the editor has of a call.
+// shownCall is a call as the editor shows it.
 type shownCall struct{ title, status, text string }
 
-// shownCalls are those that the editor has been told of, by their ids, since the last load.
+// shownCalls returns the calls that were sent to the editor since the last load, by their IDs.
 func (e *editor) shownCalls() map[string]shownCall {
 	calls := map[string]shownCall{}
 	for _, m := range e.received() {
@@ -82,7 +82,7 @@ func (e *editor) task() (found shownCall) {
 	return found
 }
 
-// launches is a droid whose first turn launches a subagent that works in the background; behind that turn comes the rest.
+// launches is a droid whose first turn launches a subagent that works in the background; rest comes after that turn.
 func launches(root string, rest func(d *fakedroid.Droid, s *fakedroid.Subagent) error) fakedroid.Script {
 	return func(d *fakedroid.Droid) error {
 		p, err := d.AwaitPrompt()
@@ -97,7 +97,7 @@ func launches(root string, rest func(d *fakedroid.Droid, s *fakedroid.Subagent) 
 	}
 }
 
-// reportsDone has droid take up what a subagent of the background has found.
+// reportsDone makes droid process the result of a subagent in the background.
 func reportsDone(d *fakedroid.Droid, s *fakedroid.Subagent) error {
 	return d.Report(s, "completed", "found it", func() error { return d.Say("", "All done.") })
 }
@@ -111,7 +111,7 @@ func beginOn(t *testing.T, root string, start starter) *editor {
 	return e
 }
 
-// noCallOpen checks that each call has its end.
+// noCallOpen checks that each call has ended.
 func (e *editor) noCallOpen() {
 	e.t.Helper()
 	for id, c := range e.shownCalls() {
@@ -129,7 +129,7 @@ func inTurn(steps ...func() error) error {
 	return nil
 }
 
-// worksOn has a subagent ask for touch, and do what the user says.
+// worksOn makes a subagent ask for touch, and act on the user's answer.
 func worksOn(d *fakedroid.Droid, s *fakedroid.Subagent, result string) error {
 	tool := touch
 	tool.Result = result
@@ -143,7 +143,7 @@ func worksOn(d *fakedroid.Droid, s *fakedroid.Subagent, result string) error {
 	return answeredFor(d, s, id, tool)
 }
 
-// answeredFor writes what becomes of a call once the user has answered.
+// answeredFor writes the result of a call after the user's answer.
 func answeredFor(d *fakedroid.Droid, s *fakedroid.Subagent, id string, tool fakedroid.Tool) error {
 	option, err := d.Answered(id, tool)
 	if option == "cancel" {
@@ -229,7 +229,7 @@ func TestDroidDiesWithSubagents(t *testing.T) {
 	})
 }
 
-// How a call of a subagent's ended stands in the subagent's file alone.
+// The result of a subagent's call is only in the subagent's file.
 func TestSubagentsFile(t *testing.T) {
 	const unknown = "How this ended is not known.\n"
 	const done = "```console\ndone\n```\n"
@@ -313,7 +313,7 @@ func TestSubagentsFileHangs(t *testing.T) {
 	})
 }
 
-// TestSubagentInBackground: its Task says that it works, what it does, and how it ended. Its report is told under its name.
+// TestSubagentInBackground: its Task shows that it works, what it does, and how it ended. Its report is shown under its name.
 func TestSubagentInBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := t.TempDir()
@@ -337,8 +337,8 @@ func TestSubagentInBackground(t *testing.T) {
 	})
 }
 
-// What a session that is loaded again tells of a subagent of the background: of one that works what it does, and of one that
-// has reported its answer. If droid has gone meanwhile, it is not known what became of it, whatever droid's store says.
+// A load shows of a subagent in the background what it does if it works, and its answer if it has reported. If droid has exited before, its
+// outcome is unknown, whatever droid's store says.
 func TestLoadWithSubagents(t *testing.T) {
 	for name, want := range map[string]string{
 		"works":    "- `Execute` touch a\n\nThe subagent works in the background.\n",
@@ -379,15 +379,15 @@ func TestLoadWithSubagents(t *testing.T) {
 	}
 }
 
-// forgetLines is for who looks at what comes from now on.
+// forgetLines drops earlier messages, so that only later ones are checked.
 func (e *editor) forgetLines() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.lines = nil
 }
 
-// TestAgentDiesWithSubagents: when an agent is killed, its droid is, too. A load in another agent shows no call as open and nobody
-// as at work; what became of them is not known.
+// TestAgentDiesWithSubagents checks a killed agent, whose droid is killed, too. A load in another agent shows no call as open and no
+// subagent as working; their outcomes are unknown.
 func TestAgentDiesWithSubagents(t *testing.T) {
 	asks := func(d *fakedroid.Droid, s *fakedroid.Subagent) error {
 		return inTurn(func() error { return s.Write(s.Calls("Let me do that. ", touch)) }, func() error { _, err := d.Asks(s, touch); return err })
@@ -434,7 +434,7 @@ func TestAgentDiesWithSubagents(t *testing.T) {
 	}
 }
 
-// A call that is open when the session is loaded does not stand in what is told anew, so nothing more is told of it.
+// A call that is open when the session is loaded is not part of the replay, so no more of it is sent.
 func TestLoadWhileASubagentsCallRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := t.TempDir()
@@ -456,7 +456,7 @@ func TestLoadWhileASubagentsCallRuns(t *testing.T) {
 	})
 }
 
-// A command that a subagent leaves in the background is followed as droid's own is, also where nobody was asked for it.
+// A command that a subagent leaves in the background is followed like droid's, even if it needed no permission.
 func TestSubagentLeavesACommandInTheBackground(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -499,7 +499,7 @@ func TestSubagentLeavesACommandInTheBackground(t *testing.T) {
 	}
 }
 
-// A prompt does not wait for the answer to a subagent of the background, and nobody is told that it does.
+// A prompt does not wait for the answer to a subagent in the background, and no text says that it does.
 func TestPromptWhileASubagentInTheBackgroundAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := t.TempDir()

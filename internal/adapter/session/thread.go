@@ -17,7 +17,7 @@ import (
 // A thread is one conversation in the editor. /compact and /rewind make droid create another session, in which the thread continues; it is
 // found by the ids of all of them.
 
-// thread is one conversation. The registry knows the ids that it had before, and telling.Updates
+// thread is one conversation. The registry knows the ids that it had before, and updates.Sender
 // by which one the editor used it last.
 type thread struct {
 	droidID string // of droid's session that the process works on, or the next one is to load
@@ -33,7 +33,7 @@ func (s *Session) switchSession(ctx context.Context, next store.Successor, fresh
 		s.tellLateSession(id)
 		return context.Cause(ctx)
 	}
-	if !s.deps.Sessions.Claim(s, id) {
+	if !s.deps.Sessions.AddID(s, id) {
 		s.stays(old)
 		s.update(s.show.EndCompaction(render.CompactionFailed)...)
 		return message("droid made the session " + id + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
@@ -50,11 +50,11 @@ func (s *Session) switchSession(ctx context.Context, next store.Successor, fresh
 	return nil
 }
 
-// arrived gives the thread's new session the thread's title, which the user had given named times, and returns what the user must know
-// about the two sessions.
+// arrived gives the thread's new session the thread's title, and returns what the user must know about the two sessions. named is
+// store.Name.Given from the time at which the title was read.
 func (s *Session) arrived(ctx context.Context, next store.Successor, named int) (hint string) {
 	hint = next.Hint()
-	forget := s.whenEnded(ctx, func() { s.tellLate(hint, wasCancelled(ctx)) })
+	forget := s.whenEnded(ctx, func() { s.showLate(hint, wasCancelled(ctx)) })
 	defer forget()
 	s.carryTitle(s.Context, next.Title, named)
 	return hint
@@ -77,9 +77,9 @@ func (s *Session) move(ctx context.Context, id string, fresh bool) *jsonrpc.Erro
 	return err
 }
 
-// tellLate notifies the user, with the running or the next prompt, that the thread continues in a session which droid made for a command
+// showLate notifies the user, with the running or the next prompt, that the thread continues in a session which droid made for a command
 // that has ended.
-func (s *Session) tellLate(hint string, cancelled bool) {
+func (s *Session) showLate(hint string, cancelled bool) {
 	text := "droid finished a command after its process had ended." + hint
 	if cancelled {
 		text = "droid finished a command after you had cancelled it." + hint
@@ -91,8 +91,8 @@ func (s *Session) tellLate(hint string, cancelled bool) {
 	s.out.AddNotices(text)
 }
 
-// carryTitle gives the session that was just loaded the title that the thread had when the user had named it so
-// often, or the one that they have given it since. No turn runs in the meantime: the command does.
+// carryTitle gives the session that was just loaded a title: the one given, or the one that the user has set since store.Name.Given was
+// named. No turn runs in the meantime, since the command does.
 func (s *Session) carryTitle(ctx context.Context, title string, named int) {
 	for carried := false; !carried || s.name.Given() != named; carried = true {
 		if s.name.Given() != named {
@@ -136,7 +136,7 @@ func (s *Session) noteMove(ctx context.Context, from, to string) {
 // must load that one (quirk 22). If it is open here already, two processes would work
 // on it, so this process is killed.
 func (s *Session) followTo(id string) {
-	if s.deps.Sessions.Claim(s, id) {
+	if s.deps.Sessions.AddID(s, id) {
 		if old := s.droidID; old != id {
 			s.mu.Go(func() { s.noteMove(s.Context, old, id) })
 		}

@@ -12,7 +12,7 @@ import (
 // catchUp moves the session to the newest id of its thread if another agent has compacted or rewound it since this one opened it.
 func (s *Session) catchUp(ids []string) {
 	newest := ids[len(ids)-1]
-	if newest == s.droidID || !slices.Contains(ids, s.droidID) || !s.deps.Sessions.Claim(s, newest) {
+	if newest == s.droidID || !slices.Contains(ids, s.droidID) || !s.deps.Sessions.AddID(s, newest) {
 		return
 	}
 	s.droidID = newest

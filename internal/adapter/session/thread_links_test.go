@@ -23,8 +23,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// agentOn connects an agent of its own to the sessions of a fleet, and to a store whose
-// directory is root.
+// agentOn connects another agent to the sessions of a fleet, and to a store whose directory is root.
 func agentOn(t *testing.T, f *fleet, root string) *editor {
 	t.Helper()
 	e := open(t, f.start)
@@ -41,7 +40,7 @@ func (e *editor) threadIDs(id string) []string {
 	return ids
 }
 
-// unreadable is a file that nobody can read: a symbolic link to itself.
+// unreadable makes a file that cannot be read: a symbolic link to itself.
 func unreadable(t *testing.T, path string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -51,7 +50,7 @@ func unreadable(t *testing.T, path string) {
 	require.NoError(t, os.Symlink(filepath.Base(path), path))
 }
 
-// file writes what droid would have of a session.
+// file writes droid's file of a session.
 func file(t *testing.T, root, id, title string) {
 	t.Helper()
 	dir := filepath.Join(root, "-workspace")
@@ -92,8 +91,8 @@ func listedIDs(e *editor) (ids []string) {
 	return ids
 }
 
-// TestFollowUpOverRestarts: what becomes of a second prompt is as the user had set it for the
-// thread, in a new agent and after a compaction; a thread of its own begins with the default.
+// TestFollowUpOverRestarts: a second prompt is handled as the user had set it for the thread, also in a new agent and after a compaction. A
+// new thread begins with the default.
 func TestFollowUpOverRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
@@ -121,8 +120,7 @@ func TestFollowUpOverRestarts(t *testing.T) {
 	})
 }
 
-// TestForksOfAThread: a fork by any id copies the newest conversation and is a thread
-// of its own, whether the thread is open or not.
+// TestForksOfAThread: a fork by any ID copies the newest conversation and is another thread, whether the thread is open or not.
 func TestForksOfAThread(t *testing.T) {
 	for _, isOpen := range []bool{false, true} {
 		t.Run(fmt.Sprint(isOpen), func(t *testing.T) {
@@ -147,8 +145,7 @@ func TestForksOfAThread(t *testing.T) {
 	}
 }
 
-// TestForkOfAnEarlierConversation: /fork makes a thread of its own from what the thread
-// had before.
+// TestForkOfAnEarlierConversation: /fork makes another thread of what the thread contained before.
 func TestForkOfAnEarlierConversation(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
@@ -187,7 +184,7 @@ func TestForkOfAnEarlierConversation(t *testing.T) {
 	})
 }
 
-// What droid made and the thread does not go on in changes nothing after a restart.
+// A session that droid made but in which the thread does not continue has no effect after a restart.
 func TestThreadThatStays(t *testing.T) {
 	for name, spoil := range map[string]func(f *fleet, e *editor){
 		"not loaded": func(f *fleet, e *editor) {
@@ -227,8 +224,8 @@ func TestThreadThatStays(t *testing.T) {
 	}
 }
 
-// Where a thread goes on cannot be written down: it goes on, and the user is told what
-// that means. Deleting it takes both sessions all the same. An option of the thread counts as long as it is open.
+// If the link to the next session cannot be written, the thread goes on, and the user is notified of the consequences. A delete still
+// removes both sessions. An option of the thread applies as long as the thread is open.
 func TestUnwritableLinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
@@ -251,8 +248,8 @@ func TestUnwritableLinks(t *testing.T) {
 	})
 }
 
-// Where it cannot be read in which session a thread goes on, nothing is opened or deleted in place of that session, and
-// the error names the file.
+// If the link to a thread's next session cannot be read, nothing is opened or deleted in place of that session, and the error names the
+// file.
 func TestUnreadableLinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
@@ -273,8 +270,8 @@ func TestUnreadableLinks(t *testing.T) {
 	})
 }
 
-// A call that waits for its permission in another agent has not failed: who loads the session is told where it waits. One that
-// the other agent left behind has.
+// A call that waits for its permission in another agent has not failed: a load says where it waits. A call that the other agent left behind
+// has failed.
 func TestLoadWhilePermissionWaitsElsewhere(t *testing.T) {
 	for _, stays := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -304,7 +301,7 @@ func TestLoadWhilePermissionWaitsElsewhere(t *testing.T) {
 	}
 }
 
-// A load that is cancelled while it is looked whether another window has the session open leaves the session to the prompt behind it.
+// A load that is cancelled during the check whether another window has the session open leaves the session to the next prompt.
 func TestLoadIsCancelledWhileOthersAreSought(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := filepath.Join(t.TempDir(), "sessions")
@@ -395,7 +392,7 @@ func TestDeleteWhileAnotherAgentLooks(t *testing.T) {
 	})
 }
 
-// Where it could not be noted that a session is open, the next prompt notes it. The user is told once of another window.
+// If a session could not be marked as open, the next prompt marks it. The user is notified once of another window.
 func TestMarkIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
@@ -418,7 +415,7 @@ func TestMarkIsMadeAgain(t *testing.T) {
 	})
 }
 
-// An agent that still leaves when its editor is there again is no other window.
+// An agent that is still exiting when its editor reopens does not count as another window.
 func TestOpenedAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := filepath.Join(t.TempDir(), "sessions")
@@ -438,7 +435,7 @@ func TestOpenedAgainAtOnce(t *testing.T) {
 	})
 }
 
-// Who has a session open is told with the next prompt that another agent opened it, and once.
+// If another agent opens a session that is open here, the next prompt says so, once.
 func TestOpenedInAnotherAgentIsToldWithTheNextPrompt(t *testing.T) {
 	for _, client := range []string{"zed", "CodeCompanion.nvim"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -466,7 +463,7 @@ func TestOpenedInAnotherAgentIsToldWithTheNextPrompt(t *testing.T) {
 	}
 }
 
-// Loading an open thread again goes over to what another agent made of it meanwhile.
+// Loading an open thread again shows what another agent has done with it since.
 func TestLoadAfterAnotherAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := filepath.Join(t.TempDir(), "sessions")
@@ -513,8 +510,7 @@ func TestFollowedSessionIsNoted(t *testing.T) {
 	})
 }
 
-// 0.99 knows no files after it has loaded a session: the conversation is
-// rewound all the same, unless files are to be restored.
+// 0.99 knows no files after it has loaded a session: the conversation is still rewound, unless files are to be restored.
 func TestRewindWithoutFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V099), repeats())
@@ -637,7 +633,7 @@ func TestCancelledRewindThatWaits(t *testing.T) {
 	})
 }
 
-// What a rewind makes while its session is being deleted is deleted with it.
+// A session that a rewind creates while its original is being deleted is deleted, too.
 func TestDeleteBesideARewind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")

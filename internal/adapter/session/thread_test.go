@@ -31,8 +31,8 @@ type fleet struct {
 	mu      sync.Mutex
 	clients []*droid.Client
 	told    [][]string // to each of them: "method session"
-	raw     []string   // all that each of them was told
-	has     []string   // the session that each of them was told to load last
+	raw     []string   // all that each of them received
+	has     []string   // the session that each of them was asked to load last
 	loaded  []string   // the sessions made by compacting and rewinding, in order
 }
 
@@ -57,7 +57,7 @@ func newFleet(t *testing.T, v fakedroid.Option, script fakedroid.Script) *fleet 
 	return f
 }
 
-// later has an answer come so much later.
+// later delays an answer.
 func (f *fleet) later(method string, after time.Duration) {
 	answer := f.answers[method]
 	f.options = append(f.options, fakedroid.WithAnswer(method, func(map[string]any) (any, string) {
@@ -87,7 +87,7 @@ func (f *fleet) start(int) (*droid.Client, error) {
 	return client, nil
 }
 
-// hear notes what a droid is told. A session is open in one of them at a time.
+// hear records what a droid receives. A session is open in one of them at a time.
 func (f *fleet) hear(n int, line []byte) {
 	var m struct {
 		Method string
@@ -155,7 +155,7 @@ func repeats() fakedroid.Script {
 	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) })
 }
 
-// repeatsLater is repeats for prompts beside which the agent looks at the disk: it has looked when the answer comes.
+// repeatsLater is repeats for prompts during which the agent looks at the disk: it has looked when the answer comes.
 func repeatsLater() fakedroid.Script {
 	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 		if err := d.Pause(time.Second); err != nil {
@@ -165,8 +165,7 @@ func repeatsLater() fakedroid.Script {
 	})
 }
 
-// If the editor opens the session that droid made for a thread before the thread
-// goes on in it, it stays a session of its own.
+// If the editor opens the session that droid has made for a thread before the thread goes on in it, it remains a separate session.
 func TestNewSessionThatIsOpenAlready(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
@@ -185,8 +184,7 @@ func TestNewSessionThatIsOpenAlready(t *testing.T) {
 	})
 }
 
-// A command that is cancelled while the new session is loaded was done all the
-// same, and the user is told.
+// A command that is cancelled while the new session is loaded has taken effect all the same, and the user is notified.
 func TestCancelWhileTheThreadMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
@@ -244,7 +242,7 @@ func TestOneProcessAtATime(t *testing.T) {
 				e := begin(t, f.start)
 				require.Equal(t, "end_turn", e.run("one"))
 				id := e.session
-				require.Nil(t, e.call("session/resume", sessionParamsOf(id)).Error) // so that droid was told its id
+				require.Nil(t, e.call("session/resume", sessionParamsOf(id)).Error) // so that droid has received its ID
 				began := time.Now()
 				again(e)
 				require.Less(t, time.Since(began), leavesAfter, "who is idle is not waited for")
@@ -253,8 +251,7 @@ func TestOneProcessAtATime(t *testing.T) {
 	}
 }
 
-// Deleting behind a close waits for the process, and loading behind a delete for
-// the files.
+// A delete after a close waits for the process, and a load after a delete for the files.
 func TestDeleteBehindClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())

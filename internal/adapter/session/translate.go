@@ -38,7 +38,7 @@ func (s *Session) translate(ev quirks.Event, files render.Files) {
 	s.applyEvent(ev, files)
 }
 
-// updateFromDroid sends what droid said. A client that would drop it or lose it while no prompt of its own runs gets the text with its next
+// updateFromDroid sends droid's output. A client that drops or loses updates while none of its prompts runs gets the text with its next
 // prompt.
 func (s *Session) updateFromDroid(things ...protocol.Update) {
 	outside := s.deps.Client.UpdatesInPromptsOnly() && !s.prompts.Busy()
@@ -110,7 +110,7 @@ func (s *Session) applyEvent(ev quirks.Event, files render.Files) {
 	case quirks.SubagentEnded:
 		s.subagentRests(ev)
 	case quirks.SubagentStopped:
-		s.subagentWrote(s.proc.Norm(), ev.ID, nil)
+		s.subagentWrote(s.proc.Normalizer(), ev.ID, nil)
 	case quirks.RequestWithdrawn:
 		s.questions.Withdraw(ev.RequestID)
 	case quirks.SettingsChanged:

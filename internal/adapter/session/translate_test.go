@@ -38,7 +38,7 @@ func failsToEdit(t *testing.T, next func(d *fakedroid.Droid) error) *editor {
 	return e
 }
 
-// Why an edit failed is told before what droid says next and before the response, however slow the disk is.
+// The reason for a failed edit is shown before droid's next output and before the response, however slow the disk is.
 func TestWhyAnEditFailedOnASlowDisk(t *testing.T) {
 	const failed = "tool_call_update e1 failed"
 	for name, tc := range map[string]struct {
@@ -65,7 +65,8 @@ func TestWhyAnEditFailedOnASlowDisk(t *testing.T) {
 	}
 }
 
-// TestFailedEditOfACancelledTurn: why an edit failed is looked up beside the turn, and told while that has no response.
+// TestFailedEditOfACancelledTurn checks that the reason for a failed edit is read concurrently with the turn, and shown before its
+// response.
 func TestFailedEditOfACancelledTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := failsToEdit(t, func(d *fakedroid.Droid) error { return d.Pause(time.Minute) })

@@ -174,13 +174,13 @@ func (s *Session) lookInTurn() {
 	if s.deps.Config.Trust.TrustsAll() || s.proc.Client() == nil {
 		return
 	}
-	if s.looks++; s.looks > 1 {
+	if s.refreshes++; s.refreshes > 1 {
 		return
 	}
 	s.mu.Go(func() {
-		defer func() { s.looks = 0 }()
-		for done := 0; done < s.looks; {
-			wanted := s.looks
+		defer func() { s.refreshes = 0 }()
+		for done := 0; done < s.refreshes; {
+			wanted := s.refreshes
 			_, _ = s.endIfChanged(s.Context) // the next prompt does not go without a look
 			done = wanted
 		}

@@ -24,7 +24,7 @@ import (
 	"droid-acp/internal/workspace/trust"
 )
 
-// trustRoom is an editor in a project, whose agent asks whether it may run what it brings.
+// trustRoom is an editor in a project, whose agent asks whether it may run the project's configuration.
 type trustRoom struct {
 	*editor
 	dir, home, file string
@@ -241,8 +241,8 @@ func TestNobodyTrustsByKindOrPlace(t *testing.T) {
 
 func asNamed(name string) string { return `"clientInfo":{"name":` + quoted(name) + `,"version":"1"}` }
 
-// What would run stands last in what a user reads. Who is known to read the names of options has two choices and the
-// cancel, and no lecture behind any of them; the first by kind or place, and the last by place, is no yes.
+// The items that would run come last in the text of the question. A client that is known to show option names gets two choices and the
+// cancel, without explanations; the first by kind or position, and the last by position, is not a yes.
 func TestTrustWhereNamesShow(t *testing.T) {
 	last := "MCP server `s`: `evil x` (in `.factory/mcp.json`)"
 	for _, client := range []string{"zed", "vscode-acp-client", "agent-shell"} {
@@ -281,7 +281,8 @@ func TestTrustWhereNamesShow(t *testing.T) {
 	}
 }
 
-// Who is known to see no names is not asked: one line, once, says what to type. What the project brings later is told, too.
+// A client that is known to show no names of options is not asked: one line, once, says what to type. What the project brings later is
+// mentioned, too.
 func TestTrustWhereNoNamesShow(t *testing.T) {
 	for _, client := range []string{"CodeCompanion.nvim", "acpx"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -305,8 +306,8 @@ func TestTrustWhereNoNamesShow(t *testing.T) {
 	}
 }
 
-// A client that shows nothing before its first prompt is told with that what was left out; where that asks, the question
-// has the list.
+// A client that shows nothing before its first prompt learns with that what was left out; if the prompt asks for trust, the question has
+// the list.
 func TestLeftOutIsToldWithThePrompt(t *testing.T) {
 	for client, asks := range map[string]bool{"CodeCompanion.nvim": false, "vscode-acp-client": true} {
 		for _, mode := range []trust.Mode{trust.Ask, trust.Never} {
@@ -327,7 +328,7 @@ func TestLeftOutIsToldWithThePrompt(t *testing.T) {
 	}
 }
 
-// What waits for a prompt comes with a command, too: after its yes, that nobody has said yes is no longer so.
+// A warning that waits for a prompt is also shown with a command; after a yes, the warning that trust is missing no longer applies.
 func TestWhatWaitsComesWithACommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inProjectAs(t, asNamed("CodeCompanion.nvim"), fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
@@ -362,7 +363,7 @@ func TestTrustIsNotAnswered(t *testing.T) {
 	})
 }
 
-// TestDroidDiesOverTheTrustQuestion: the prompt is prepared anew and asks again; the first question has an end before that.
+// TestDroidDiesOverTheTrustQuestion: the prompt is prepared again and asks again; the first question ends before that.
 func TestDroidDiesOverTheTrustQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
@@ -414,7 +415,7 @@ func TestYesOfACancelledPrompt(t *testing.T) {
 	})
 }
 
-// What droid cannot leave out keeps the session from opening, with what to do.
+// If droid cannot exclude an item, the session does not open, and the error says what to do.
 func TestProjectsThatDroidCannotLeaveOut(t *testing.T) {
 	hooks := `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"./h"}]}]}}`
 	for name, tc := range map[string]struct {
@@ -471,7 +472,8 @@ func TestUsersHooksStay(t *testing.T) {
 	})
 }
 
-// What lets things run unasked is overruled, and what the user allows for good is asked about: it may run what the project brings.
+// Project settings that let things run without asking are overridden. Commands that the user allows permanently need a permission again,
+// since they may run the project's files.
 func TestSettingsOfAProjectAreOverruled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{
@@ -532,7 +534,7 @@ func TestProgramsOfAProject(t *testing.T) {
 	})
 }
 
-// What a droid does nothing with neither asks nor starts another droid.
+// An item that droid ignores neither asks for trust nor starts another droid.
 func TestHarmlessForThisDroid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{"bunfig.toml": "preload = [\"./x.ts\"]", ".factory/settings.json": `{"enableHooks":true}`,
@@ -548,7 +550,7 @@ func TestHarmlessForThisDroid(t *testing.T) {
 	})
 }
 
-// Of what this droid does nothing with a user reads nothing, and it is no part of their yes. Another droid asks about it.
+// Items that this droid ignores are not listed, and are not covered by the user's yes. Another droid asks about them.
 func TestOnlyWhatThisDroidTakesIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := map[string]string{"bunfig.toml": "x", ".factory/settings.json": `{"enableHooks":true}`, ".factory/mcp.json": someServer}
@@ -602,7 +604,7 @@ func TestServerWithoutItsProgram(t *testing.T) {
 	})
 }
 
-// What is taken back in one session holds for each other one of the project, with its next prompt.
+// Revoking trust in one session applies to all sessions of the project, from their next prompts.
 func TestTrustTakenBackInAnotherSession(t *testing.T) {
 	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
 		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
@@ -624,8 +626,8 @@ func TestTrustTakenBackInAnotherSession(t *testing.T) {
 	})
 }
 
-// TestTrustQuestionOfACancelledPrompt: a client may say that the question was dismissed before it says that the prompt was cancelled
-// (agent-shell). That is no answer: droid gets no prompt, and the next one asks again.
+// TestTrustQuestionOfACancelledPrompt checks a client that may report that the question was dismissed before it reports that the prompt was
+// cancelled (agent-shell). The dismissal is not an answer: droid gets no prompt, and the next one asks again.
 func TestTrustQuestionOfACancelledPrompt(t *testing.T) {
 	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
 		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
@@ -644,7 +646,7 @@ func TestTrustQuestionOfACancelledPrompt(t *testing.T) {
 	})
 }
 
-// TestTrustedElsewhere: a yes that somebody gave meanwhile is told before what it lets run does.
+// TestTrustedElsewhere: if another window has trusted the project, a notice says so before what was left out runs.
 func TestTrustedElsewhere(t *testing.T) {
 	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
 		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
@@ -659,7 +661,7 @@ func TestTrustedElsewhere(t *testing.T) {
 	})
 }
 
-// TestCancelledTrustCommand: a yes that is being stored cannot be taken back by a cancel, so it is told.
+// TestCancelledTrustCommand: a cancel cannot undo a yes that is being stored, so the user is notified.
 func TestCancelledTrustCommand(t *testing.T) {
 	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
 		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
@@ -677,8 +679,8 @@ func TestCancelledTrustCommand(t *testing.T) {
 	})
 }
 
-// What appears while droid runs is asked about before the next prompt, also after a no and a yes to what was there
-// before, and under --trust never left out by another droid. A look that fails lets no prompt through.
+// Files that appear while droid runs are asked about before the next prompt, also after a no or a yes to earlier ones; under --trust,
+// another droid never excludes them. If the check fails, no prompt is sent.
 func TestProjectChangesBetweenPrompts(t *testing.T) {
 	other := `{"mcpServers":{"t":{"command":"worse"}}}`
 	for name, tc := range map[string]struct {
@@ -721,7 +723,7 @@ func TestProjectChangesBetweenPrompts(t *testing.T) {
 	}
 }
 
-// Nothing is asked of droid where nobody can look.
+// droid gets no request while the project cannot be checked.
 func TestPromptWaitsForALook(t *testing.T) {
 	for _, asked := range []string{"hello", "/compact"} {
 		t.Run(asked, func(t *testing.T) {
@@ -744,7 +746,7 @@ func TestPromptWaitsForALook(t *testing.T) {
 	}
 }
 
-// What appears in a turn ends a droid that may apply it. A droid that cannot goes on: the next prompt asks.
+// Files that appear in a turn end a droid that may apply them. A droid that cannot continues: the next prompt asks.
 func TestProjectChangesInATurn(t *testing.T) {
 	for name, brings := range map[string]string{"a server": someServer, "nothing": `{"mcpServers":{}}`} {
 		bothVersions(t, func(t *testing.T, v fakedroid.Version) {
@@ -777,7 +779,7 @@ func TestProjectChangesInATurn(t *testing.T) {
 	}
 }
 
-// A message that joins a turn goes to no droid that was not started with what the project brings by then.
+// A message that joins a turn only goes to a droid that was started with the project's current configuration.
 func TestProjectChangesBeforeAMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{".factory/skills/x/SKILL.md": "x"})

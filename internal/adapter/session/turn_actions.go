@@ -20,7 +20,7 @@ const interruptTime = 2 * time.Second
 // act for each of its actions.
 func (s *Session) act(a turns.Action) {
 	switch a := a.(type) {
-	case turns.Begin: // the caller waits in Session.awaitTurn, and proceeds when the lock is released
+	case turns.Begin: // the caller waits in Session.beginChange, and proceeds when the lock is released
 	case turns.NeedDroid:
 		s.prompts.Get(a.ID).begin()
 	case turns.Run:
@@ -39,7 +39,7 @@ func (s *Session) act(a turns.Action) {
 	case turns.TakeBack:
 		s.takeBack(a.Request)
 	case turns.Forget:
-		s.apply(s.proc.Norm().Abort(time.Now(), a.Request))
+		s.apply(s.proc.Normalizer().Abort(time.Now(), a.Request))
 	case turns.End:
 		s.endPrompt(a)
 	case turns.Merged:
@@ -69,7 +69,7 @@ func (p *userPrompt) send(request string) {
 	if s.prompts.Runs(p.id) {
 		s.proc.Touch(time.Now()) // droid is waited for from now on
 	}
-	s.apply(s.proc.Norm().Begin(time.Now(), request, p.message.Text))
+	s.apply(s.proc.Normalizer().Begin(time.Now(), request, p.message.Text))
 	s.mu.Go(func() {
 		client, message, err := s.proc.Client(), p.message, error(nil)
 		if p.joined != nil { // what joins a turn was not prepared
@@ -119,7 +119,7 @@ func (s *Session) refusedLate(ev stream.LateError) {
 func (s *Session) interrupt() {
 	s.mu.Go(func() {
 		defer func() { s.prompts.InterruptDone() }() // also after a panic: prompts wait for it
-		s.apply(s.proc.Norm().Interrupted(time.Now()))
+		s.apply(s.proc.Normalizer().Interrupted(time.Now()))
 		client := s.proc.Client()
 		if client == nil {
 			return
@@ -133,7 +133,7 @@ func (s *Session) interrupt() {
 // takeBack asks droid for a message that the user cancelled before droid began with it. A droid that gives none back
 // ends it as cancelled when its turn comes.
 func (s *Session) takeBack(request string) {
-	if !s.proc.Has(stream.WithdrawsMessages) {
+	if !s.proc.Supports(stream.WithdrawsMessages) {
 		return
 	}
 	s.mu.Go(func() {
@@ -152,7 +152,7 @@ func (s *Session) takeBack(request string) {
 
 // endPrompt answers a prompt, once.
 func (s *Session) endPrompt(end turns.End) {
-	p := s.prompts.Take(end.ID)
+	p := s.prompts.Remove(end.ID)
 	defer p.respond(nil, acperr.Lost()) // where this panics
 	p.cancelled = end.Cancelled
 	p.giveUp()

@@ -56,8 +56,7 @@ func versions(t *testing.T, test func(t *testing.T, option fakedroid.Option)) {
 	}
 }
 
-// TestPermissionsFailClosed: whatever is no clear choice is told to droid as
-// "cancel".
+// TestPermissionsFailClosed: droid gets "cancel" for every answer that is no clear choice.
 func TestPermissionsFailClosed(t *testing.T) {
 	result := func(result string) func(e *editor, id json.RawMessage) {
 		return func(e *editor, id json.RawMessage) {
@@ -122,9 +121,9 @@ func TestCancelRightBehindThePrompt(t *testing.T) {
 	})
 }
 
-// TestDroidThatDoesNotStopIsKilled: one that ignores interrupts, one that does not even say that it has the prompt, as when a signal has
-// stopped it, and one with a second turn beside the first, which no interrupt reaches (quirks 25 and 31). The prompt ends all the same,
-// and the next one gets a new process.
+// TestDroidThatDoesNotStopIsKilled: a droid that ignores interrupts, one that does not even confirm the prompt, as when a signal has
+// stopped it, and one with a second turn in addition, which no interrupt reaches (quirks 25 and 31). The prompt ends all the same, and the
+// next one gets a new process.
 func TestDroidThatDoesNotStopIsKilled(t *testing.T) {
 	ignores := eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 		for {
@@ -195,8 +194,8 @@ func TestDroidThatDoesNotStopIsKilled(t *testing.T) {
 	}
 }
 
-// TestQuirk28_SilenceIsNoEnd: a model may take minutes over its first word, and nothing is heard of it meanwhile. After it has said
-// something the next silence is told from its beginning, in a message of its own.
+// TestQuirk28_SilenceIsNoEnd: a model may be silent for minutes before its first word. After it has said something, the next silence is
+// measured from its beginning and reported in another message.
 func TestQuirk28_SilenceIsNoEnd(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
@@ -310,7 +309,7 @@ func TestCancelWhilePlanIsTold(t *testing.T) {
 		e.ask = func(p permission) string {
 			switch {
 			case cancelled.Load():
-				return "cancel" // of a turn that droid may begin with the message it was told
+				return "cancel" // of a turn that droid may begin with the message it received
 			case strings.HasPrefix(p.Options[0].OptionID, "plan_"):
 				return "plan_0"
 			}
@@ -322,7 +321,7 @@ func TestCancelWhilePlanIsTold(t *testing.T) {
 	})
 }
 
-// What droid says that no table has harms nothing, and the status names it, with how often.
+// Unknown messages of droid have no effect, and the status counts them by name.
 func TestNonsenseIsSurvived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(fakedroid.Nonsense()))

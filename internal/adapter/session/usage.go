@@ -111,12 +111,12 @@ const askTime = 10 * time.Second
 // response to a prompt does not wait for it, that to a load does.
 func (s *Session) updateUsage() {
 	s.usage.due = time.Time{}
-	if !s.proc.Has(stream.TellsContextUse) {
+	if !s.proc.Supports(stream.TellsContextUse) {
 		return
 	}
 	s.mu.Go(func() {
-		s.proc.Ask()
-		defer s.proc.Answered()
+		s.proc.BeginQuery()
+		defer s.proc.EndQuery()
 		client, stats := s.proc.Client(), droid.ContextStats{}
 		err := s.unlockedFor(s.Context, askTime, func(ctx context.Context) (err error) {
 			stats, err = client.ContextStats(ctx)
@@ -137,8 +137,8 @@ func (s *Session) UsageTable() string { return s.usage.table() }
 // ContextUse returns what fills the context window. lacks says that this droid does not report it, "" if it does.
 func (s *Session) ContextUse(ctx context.Context) (use droid.ContextBreakdown, lacks string, err error) {
 	err = s.askDroid(ctx, func(ctx context.Context, client *droid.Client) (err error) {
-		if version := client.Version(); !version.Has(stream.TellsContextUse) {
-			lacks = version.Lacks(stream.TellsContextUse)
+		if version := client.Version(); !version.Supports(stream.TellsContextUse) {
+			lacks = version.UnsupportedText(stream.TellsContextUse)
 			return nil
 		}
 		use, err = client.ContextBreakdown(ctx)

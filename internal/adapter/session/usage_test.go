@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/render/export"
 )
 
-// What a usage is made of: droid's input is without the cache, and no number is invented.
+// A prompt's usage consists of droid's numbers: its input excludes the cache, and no number is made up.
 func TestPromptUsage(t *testing.T) {
 	require.Nil(t, promptUsage(stream.TokenUsage{}))
 	require.Nil(t, promptUsage(stream.TokenUsage{InputTokens: 100, OutputTokens: -1}))
@@ -21,8 +21,7 @@ func TestPromptUsage(t *testing.T) {
 	require.Equal(t, stream.TokenUsage{InputTokens: 2, OutputTokens: 4, CacheReadTokens: 6, CacheCreationTokens: 8, ThinkingTokens: 10}, sumUsage(one, one))
 }
 
-// What a turn took is kept by the user's message, for the exported page. A turn that droid
-// began by itself has none.
+// The usage of a turn is kept with the user's message, for the exported page. A turn that droid began has none.
 func TestTurnsSeen(t *testing.T) {
 	var u usage
 	require.Empty(t, u.past())

@@ -59,7 +59,7 @@ func (s *Session) satisfied(n need) bool {
 	case n == needRead:
 		return s.fileCalls.Waiting() == nil
 	case n == needAnswers:
-		return !s.proc.Asked()
+		return !s.proc.HasQueries()
 	case n == needServers:
 		return !s.servers.Starting()
 	}
@@ -68,7 +68,7 @@ func (s *Session) satisfied(n need) bool {
 
 // waits lists who waits in the session, for what and since when, and which prompts.
 func (s *Session) waits(now time.Time) []string {
-	lines := append([]string{}, s.deps.Sessions.Tell(s.out.Session(), now)...)
+	lines := append([]string{}, s.deps.Sessions.Waits(s.out.Session(), now)...)
 	for _, l := range []*turns.Lock{&s.prompts.RPC, &s.titles, &s.explains} {
 		if t := l.Holder(); t != nil {
 			lines = append(lines, fmt.Sprintf("%s is under way, asked for %v ago", t.Who, now.Sub(t.Since).Round(time.Second)))
@@ -77,7 +77,7 @@ func (s *Session) waits(now time.Time) []string {
 	for _, w := range s.mu.Waits() {
 		lines = append(lines, fmt.Sprintf("%s waits for %s since %v", w.Who, w.What, now.Sub(w.Since).Round(time.Second)))
 	}
-	lines = append(lines, s.out.Waits(now)...)
+	lines = append(lines, s.out.Requests(now)...)
 	if n := s.prompts.Changing(); n > 0 {
 		lines = append(lines, fmt.Sprintf("changes that are under way or wait for their turn: %d", n))
 	}

@@ -25,8 +25,8 @@ import (
 type worldFile struct {
 	path   string
 	typed  string // what the user has not saved in the beginning
-	worked []int  // the prompts whose edits droid was told to have made
-	gave   []int  // the prompts whose edits gave way to what was saved meanwhile, as their droids were told
+	worked []int  // the prompts whose edits succeeded, as droid was answered
+	gave   []int  // the prompts whose edits were dropped for what was saved during them, as their droids were answered
 	edited int    // how many droids edit it now
 	raced  bool   // two did so at a time, and no agent stood between them
 }
@@ -56,7 +56,7 @@ func (win *window) hasFiles(buffers bool) {
 	}
 }
 
-// hooks has droid run this agent's hooks.
+// hooks makes droid run this agent's hooks.
 func (p *worldDroid) hooks() fakedroid.Hooks {
 	return fakedroid.Hooks{
 		Settings: func() []byte { p.w.mu.Lock(); defer p.w.mu.Unlock(); return []byte(p.settings) },
@@ -104,7 +104,7 @@ func (p *worldDroid) worked(result string) {
 
 var editedText = regexp.MustCompile(`^(typed\n)?start\n(?:e\d+\n)*end\n$`)
 
-// lookAtFiles looks at the files when nothing goes on any more.
+// lookAtFiles checks the files once nothing happens any more.
 func (w *world) lookAtFiles() {
 	for _, win := range w.wins {
 		for _, f := range win.edited {
@@ -153,7 +153,7 @@ func (w *world) isWhole(f *worldFile, where, text string) {
 	}
 }
 
-// nothingLeft looks for what the agents have left on the disk.
+// nothingLeft checks that the agents have left nothing on the disk.
 func (w *world) nothingLeft() {
 	for _, win := range w.wins {
 		if win.files != nil {

@@ -20,28 +20,27 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// Whatever comes beside whatever in a world:
+// The rules of a world, whatever happens at the same time:
 //
-//   - each request has one answer, which never tells of a panic, and each question of droid's, which is a yes only where a user said so
-//   - no question stays whose subject is gone
-//   - a prompt runs in no mode that is freer than the last one asked for
-//   - nor does a load make a session freer that is open
-//   - what was asked behind a load comes behind its answer
+//   - each request has one answer, which never reports a panic, and so has each question of droid, which is a yes only if a user said so
+//   - no question stays open after its subject is gone
+//   - a prompt runs in no mode that is more permissive than the last one requested
+//   - a load does not make an open session more permissive either
+//   - the output of a prompt after a load comes after the answer to the load
 //   - a stricter mode takes effect soon
-//   - what a user has taken the trust from does not run for a later prompt
-//   - a command in the background does not end without a word
+//   - files whose trust a user revoked do not run for a later prompt
+//   - the end of a command in the background is shown
 //   - a prompt reaches the thread that is shown
-//   - a rewind is over when its command is answered
-//   - each call that is shown as it comes ends
+//   - a rewind is complete when its command is answered
+//   - each call that is shown while it runs ends
 //   - a window has a session in one droid at a time
 //   - a title that was confirmed stays
-//   - what the model says is shown once, in order, and all of it where its prompt ended in the ordinary way
-//   - a file has each edit that droid was told to have made, no edit twice, and what the user has typed; the editor
-//     shows what is on the disk
-//   - an agent whose sessions are closed has the goroutines from before them, and keeps none of the sessions
-//   - in the end no process is left; synctest sees to goroutines
+//   - the model's output is shown once and in order, and completely if its prompt ended normally
+//   - a file has each edit that droid believes it made, no edit twice, and the user's text; the editor shows the content of the disk
+//   - an agent whose sessions are closed has as many goroutines as before them, and keeps none of the sessions
+//   - no process is left at the end; synctest checks goroutines
 
-// hear takes what both windows were told.
+// hear handles what both windows were sent.
 func (w *world) hear() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -281,8 +280,8 @@ func (w *world) names(a *request, title string) {
 	}
 }
 
-// trust notes what the user says of the project: a yes when it is sent, a no when it is answered. Of both at a
-// time nobody knows which counts.
+// trust records the user's decision about the project: a yes when it is sent, a no when it is answered. If both are pending, it is unknown
+// which applies.
 func (w *world) trust(word string) {
 	w.distrusts = word == "no"
 	if !w.distrusts {
@@ -293,8 +292,8 @@ func (w *world) trust(word string) {
 	}
 }
 
-// wanted is the freest mode in which a prompt may run that is sent as this request. A change of the mode may have failed, and
-// a window that is muted has not heard of it.
+// wanted returns the most permissive mode in which a prompt that is sent as this request may run. A change of the mode may have failed, and
+// a muted window has not learned of it.
 func (t *threadOf) wanted(muted bool, before int) stream.Mode {
 	mode := t.bound
 	for _, m := range t.modes {
@@ -340,7 +339,7 @@ func (p *worldDroid) begins(text string) (kind string) {
 		}
 	}
 	if a.win.muted {
-		bound = stream.ModeAutoHigh // what was told before it has not been heard: that a mode failed, for one
+		bound = stream.ModeAutoHigh // earlier updates were not seen: that a mode failed, for example
 	}
 	if mode := stream.Mode(p.d.Mode()); !mode.AsksAsMuchAs(bound) && a.method == "session/prompt" {
 		w.breaks("a prompt runs too freely: p%d in %s, which was to run in %s", a.n, mode, bound)
@@ -350,7 +349,7 @@ func (p *worldDroid) begins(text string) (kind string) {
 	}
 	at := p.d.Session()
 	if a.win.muted {
-		t.at, t.replayed = "", nil // what was told before it has not been heard
+		t.at, t.replayed = "", nil // earlier updates were not seen
 		return m[2]
 	}
 	if t.at == "" {
@@ -376,7 +375,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// atRest looks for questions that nobody waits for.
+// atRest checks for questions that nobody waits for.
 func (w *world) atRest() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -411,8 +410,7 @@ func (p *worldDroid) ended() bool {
 	}
 }
 
-// forgets closes all sessions. What their agents go on with then is what they began with: so many goroutines, and
-// no session.
+// forgets closes all sessions. Afterwards their agents must have as many goroutines as at first, and no session.
 func (w *world) forgets() {
 	var open []weak.Pointer[session.Session]
 	for _, win := range w.wins {
@@ -435,7 +433,7 @@ func (w *world) forgets() {
 	}
 }
 
-// waits tells who waits for what in the sessions of a window.
+// waits lists what is waited for, and by whom, in the sessions of a window.
 func (win *window) waits() (lines []string) {
 	for _, s := range win.agent.Sessions.List() {
 		if failed := s.Enter(nil); failed == nil {
@@ -447,7 +445,7 @@ func (win *window) waits() (lines []string) {
 	return lines
 }
 
-// finish ends a world: the users answer what they are asked, then cancel, then close their windows.
+// finish ends a world: the users answer their questions, then cancel, then close their windows.
 func (w *world) finish() {
 	w.sleep(30 * time.Second) // faults are over
 	open := func() (open []*request) {

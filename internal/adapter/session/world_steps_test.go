@@ -16,12 +16,12 @@ var (
 	worldModes  = []stream.Mode{stream.ModeNormal, stream.ModeAutoHigh, stream.ModeSpec, stream.ModeAutoLow}
 	worldFaults = []string{"cancel", "cancel", "cancel one", "crash", "disk", "mute"}
 	worldWaits  = []time.Duration{0, 0, 0, time.Millisecond, 50 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second, 20 * time.Second, 2 * time.Minute}
-	// worldSteps are what there is to do, as often as it is there.
+	// worldSteps lists the possible steps, each as often as its weight.
 	worldSteps = strings.Fields("prompt prompt prompt prompt prompt prompt task task task edit edit edit edit edit edit steer steer steer mode mode mode /mode /mode title title /rename /rename " +
 		"load load load-others resume fork /fork close new /compact /compact /rewind /rewind /rewind-files /trust-yes /trust-no trouble answer answer answer answer rest")
 )
 
-// draw makes up what happens in a world. Mostly one thing comes beside another one of the same session.
+// draw draws the steps of a world. Usually a step happens at the same time as another one of the same session.
 func draw(seed int64) []step {
 	rng := rand.New(rand.NewSource(seed))
 	steps := make([]step, 8+rng.Intn(25))
@@ -126,7 +126,7 @@ func (w *world) step(s step) {
 	}
 }
 
-// sleep lets time pass, and hears what comes meanwhile.
+// sleep lets time pass, and handles what comes in it.
 func (w *world) sleep(wait time.Duration) {
 	for ; wait > 0; wait -= 5 * time.Second {
 		time.Sleep(min(wait, 5*time.Second))
@@ -201,7 +201,7 @@ func (w *world) strike(s step, win *window, session string, a *request) {
 	}
 }
 
-// takeBack notes that the user cancels a request: the mode that it was to set is no longer wanted.
+// takeBack records that the user cancels a request: the mode that it would set is no longer wanted.
 func (a *request) takeBack() {
 	if a.mode == nil || a.answered {
 		return

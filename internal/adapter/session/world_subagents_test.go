@@ -15,8 +15,7 @@ type spawned struct {
 	id   string // of the request
 }
 
-// delegates has a subagent work, which asks the user: droid waits for it, or it goes on when the turn is over. Only newer
-// droids have such.
+// delegates runs a subagent that asks the user: droid waits for it, or it continues after the turn. Only newer droids have such subagents.
 func (p *worldDroid) delegates(waits bool) error {
 	if !p.modern {
 		return nil
@@ -45,7 +44,7 @@ func (p *worldDroid) awaits() (answered bool, err error) {
 	return p.d.AwaitAnswerOrPrompt(p.spawned[0].id)
 }
 
-// reports has a subagent that was answered end, and droid take up what it says, if it is still in that session.
+// reports ends a subagent that was answered, and makes droid process its report, if droid is still in that session.
 func (p *worldDroid) reports() error {
 	of := p.spawned[0]
 	p.spawned = p.spawned[1:]

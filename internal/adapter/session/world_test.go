@@ -32,9 +32,8 @@ import (
 	"droid-acp/internal/workspace/trust"
 )
 
-// A world is two windows, each with an agent of its own, on one store and in one project, and the droids of
-// both. What happens in it is a list of steps, which is drawn from a seed; what must hold whatever happens is
-// said in world_rules_test.go.
+// A world is two windows, each with its own agent, on one store and in one project, and the droids of both. The steps in it are drawn from
+// a seed. world_rules_test.go has what must hold after any steps.
 type world struct {
 	t      *testing.T
 	seed   int64
@@ -72,7 +71,7 @@ type world struct {
 	goroutines int // that run before a window asks for anything
 }
 
-// step is one thing that somebody does, and a fault that strikes when so many more lines were said to droids.
+// step is one action, and a fault that occurs after so many more lines to droids.
 type step struct {
 	op       string
 	win, ses int
@@ -103,7 +102,7 @@ type window struct {
 	edited  []*worldFile
 }
 
-// questionOf is what the user was asked and has not answered.
+// questionOf is a question that the user has not answered.
 type questionOf struct {
 	session, title string
 	options        []string
@@ -113,14 +112,14 @@ type questionOf struct {
 type threadOf struct {
 	open     bool     // in this window's agent
 	closed   int      // when it was last asked to close
-	at       string   // the session of droid's in which the thread goes on, "" when that was not told
+	at       string   // the droid session in which the thread continues, "" if unknown
 	replayed []string // prompts that the last load has shown
 	shown    string   // what was said by the model or this agent
 	parsed   int      // of it
 	words    []int    // of the model, in it
 	modes    []*modeAsked
 	bound    stream.Mode // the mode that the user knows, before modes
-	steered  time.Time   // when a message last began a turn of its own
+	steered  time.Time   // when a message last began another turn
 }
 
 // modeAsked is a mode that the user asked for.
@@ -154,7 +153,7 @@ type madeSession struct {
 	from, to string
 }
 
-// titleOf is what a session is to be called. Where two titles are set at a time, or in both windows, nobody knows.
+// titleOf is the expected title of a session. If two titles are set at the same time, or in both windows, it is unknown.
 type titleOf struct {
 	want     string
 	win      *window
@@ -163,7 +162,7 @@ type titleOf struct {
 	unsure   bool
 }
 
-// trap strikes when so many lines were said to droids.
+// trap is a fault that occurs after so many lines to droids.
 type trap struct {
 	lines  int
 	strike func()
@@ -182,7 +181,7 @@ type worldDroid struct {
 	session  string
 	of       *threadOf // whose children these are
 	rewinds  string    // the session in which it goes back
-	has      string    // the session that it was told to load last
+	has      string    // the session that it was asked to load last
 	settings string    // what its settings file holds
 	edits    *worldFile
 	edit     int // the prompt for which it edits that file
@@ -203,7 +202,7 @@ func (w *world) breaks(format string, args ...any) {
 	w.broken = append(w.broken, fmt.Sprintf(format, args...))
 }
 
-// note notes for the reader of a failure what was said.
+// note logs a message for the reader of a failure.
 func (w *world) note(who, way string, line []byte) {
 	othersFirst()
 	if !w.logs {
@@ -228,7 +227,7 @@ func (w *world) note(who, way string, line []byte) {
 	w.log = append(w.log, fmt.Sprintf("%9.3f %s %s %.250s", time.Since(w.began).Seconds(), who, way, text))
 }
 
-// othersFirst has others run first that can, so that what comes at the same moment comes in any order.
+// othersFirst lets other runnable goroutines run first, so that simultaneous events come in any order.
 func othersFirst() {
 	for range rand.Intn(20) {
 		runtime.Gosched()
@@ -286,7 +285,7 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 		if win.files != nil {
 			can = bothMethods
 		}
-		if seed%2 == 1 && can == "{}" { // subagents are sessions of their own
+		if seed%2 == 1 && can == "{}" { // subagents are sessions
 			can = takesSubagents
 		}
 		require.Nil(t, win.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+can+`,`+asZed+`}`).Error)
@@ -340,7 +339,7 @@ func (w *world) startDroid(win *window, v fakedroid.Version) *droid.Client {
 	return p.client
 }
 
-// answers are what droid says to requests.
+// answers are droid's responses to requests.
 func (p *worldDroid) answers() []fakedroid.Option {
 	w := p.w
 	slowly := func(most time.Duration, then fakedroid.Answer) fakedroid.Answer {
@@ -389,7 +388,7 @@ func (p *worldDroid) answers() []fakedroid.Option {
 	}
 }
 
-// file writes what droid has of a session on the disk.
+// file writes droid's file of a session to the disk.
 func (w *world) file(id, title string) {
 	lines := fmt.Sprintf(`{"type":"session_start","id":%q,"title":%q,"sessionTitle":%q,"isSessionTitleManuallySet":%t,"cwd":%q}`, id, title, title, title != "", w.dir) + "\n" +
 		`{"type":"message","id":"m","message":{"role":"user","content":[{"type":"text","text":"hi"}]}}` + "\n"
@@ -398,7 +397,7 @@ func (w *world) file(id, title string) {
 	}
 }
 
-// told hears what a droid is told.
+// told handles what a droid receives.
 func (p *worldDroid) told(line []byte) {
 	w := p.w
 	var m struct {
@@ -449,7 +448,7 @@ func (w *world) counts() {
 	}
 }
 
-// said hears what a droid says.
+// said processes a message of a droid.
 func (p *worldDroid) said(line []byte) {
 	p.w.mu.Lock()
 	p.w.note(p.name, "says", line)
@@ -534,7 +533,7 @@ func (p *worldDroid) asking(text string) *request {
 	return w.asks[n]
 }
 
-// speak says so many words, each once in the world.
+// speak writes n words, each of which is unique in the world.
 func (p *worldDroid) speak(n int, of *request) error {
 	w := p.w
 	w.mu.Lock()
@@ -559,7 +558,7 @@ func (p *worldDroid) speak(n int, of *request) error {
 	return nil
 }
 
-// turn is what the model does.
+// turn plays the model's turn.
 func (p *worldDroid) turn(kind, text string, of *request) error {
 	tool := touch
 	tool.ID = ""

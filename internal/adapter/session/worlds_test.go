@@ -51,8 +51,8 @@ var found = []struct {
 		{"mode", 0, 0, 978, "", 0, 500000000},
 		{"prompt", 0, 0, 253, "", 0, 1000000},
 	}},
-	// A command in the background ended untold with a session that was closed while it was loaded. That load was said to have failed,
-	// and went on showing its history behind its answer.
+	// A command in the background ended without a message, in a session that was closed while it was loaded. That load had been reported as
+	// failed, and continued to show its history after its answer.
 	{5816, []step{
 		{"prompt", 1, 2, 438, "", 0, 20000000000},
 		{"answer", 1, 2, 640, "", 0, 50000000},
@@ -66,7 +66,7 @@ var found = []struct {
 		{"answer", 0, 2, 723, "", 0, 1000000},
 		{"edit", 0, 2, 654, "", 0, 0},
 	}},
-	// A message behind a cancelled load reached what another window had rewound, and nobody was told.
+	// A message behind a cancelled load reached what another window had rewound, without a notice.
 	{313, []step{
 		{"load", 0, 1, 723, "", 0, 0},
 		{"/rewind", 0, 1, 417, "", 0, 50000000},
@@ -86,8 +86,7 @@ var found = []struct {
 	}},
 }
 
-// TestWorlds plays what nobody has put together. TestWorlds/N repeats the world N; one that fails is made
-// shorter as long as it fails in the same way.
+// TestWorlds plays random combinations. TestWorlds/N repeats the world N; a failing one is shortened as long as it fails in the same way.
 func TestWorlds(t *testing.T) {
 	worlds := 300
 	if testing.Short() {
@@ -148,13 +147,13 @@ func play(t *testing.T, seed int64, steps []step, logs bool) (broken, log []stri
 
 var details = regexp.MustCompile(`:.*`)
 
-// kindOf is what of a rule was broken.
+// kindOf returns a broken rule without its details.
 func kindOf(broken string) string { return details.ReplaceAllString(broken, "") }
 
-// shrink leaves out steps, and what is in them, while the world fails in the same way.
+// shrink omits steps, and parts of them, while the world fails in the same way.
 func shrink(t *testing.T, seed int64, steps []step, kind string) (shortest []step, log []string) {
 	fails := func(steps []step) bool {
-		for range 3 { // what runs beside each other need not run in the same order
+		for range 3 { // the order of concurrent steps varies
 			broken, said := play(t, seed, steps, true)
 			for _, b := range broken {
 				if kindOf(b) == kind {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Machines that break one rule each. What they break is named in TestRulesAreNoticed.
+// Machines that break one rule each. TestRulesAreNoticed names the rules.
 
 // losesEnds forgets to tell one end in three.
 type losesEnds struct {
@@ -56,7 +56,7 @@ func (b jumps) Accept(id ID, kind Kind) []Action {
 	return actions
 }
 
-// interruptsEarly does not wait until droid has taken what is on its way.
+// interruptsEarly does not wait until droid has taken the prompts on their way.
 type interruptsEarly struct{ *Machine }
 
 func (b interruptsEarly) Cancel(now time.Time) []Action {
@@ -148,7 +148,7 @@ type ignoresHolds struct{ *Machine }
 
 func (b ignoresHolds) SetHeld(bool) []Action { return nil }
 
-// miscounts does not begin the count of crashes anew.
+// miscounts never resets the count of crashes.
 type miscounts struct{ *Machine }
 
 func (b miscounts) Ended(request string, how How, why error) (bool, []Action) {
@@ -169,7 +169,7 @@ func (b steersAll) Accept(id ID, kind Kind) []Action {
 	return b.Machine.Accept(id, kind)
 }
 
-// sendsWordsEarly puts into the running turn what is to wait for its end.
+// sendsWordsEarly puts messages into the running turn that have to wait for its end.
 type sendsWordsEarly struct{ *Machine }
 
 func (b sendsWordsEarly) Join(id ID, _ When) (ID, bool, []Action) { return b.Machine.Join(id, Soon) }
@@ -194,10 +194,10 @@ func (b endsBefore) Ended(request string, how How, why error) (bool, []Action) {
 		b.unpark(p)
 		b.end(p, End{})
 	}
-	return known, append(actions, b.take()...)
+	return known, append(actions, b.flush()...)
 }
 
-// sendsAllTheSame goes on with a prompt that failed.
+// sendsAllTheSame continues with a prompt that failed.
 type sendsAllTheSame struct{ *Machine }
 
 func (b sendsAllTheSame) Ended(request string, _ How, why error) (bool, []Action) {
@@ -214,13 +214,13 @@ func (b overtakesChanges) Accept(id ID, kind Kind) []Action {
 	return b.Machine.Accept(id, kind)
 }
 
-// changesEarly makes a change before droid has what was asked before it.
+// changesEarly makes a change before droid has the earlier requests.
 type changesEarly struct{ *Machine }
 
 func (b changesEarly) Change(of Scope) (*Change, []Action) {
 	c, actions := b.Machine.Change(of)
 	c.place = 0
-	return c, append(actions, b.take()...)
+	return c, append(actions, b.flush()...)
 }
 
 // changesTwice makes two changes at a time.
@@ -244,14 +244,14 @@ func (b modelsEarly) Taken(now time.Time, id ID) []Action {
 	return b.Machine.Taken(now, id)
 }
 
-// forgivesChanges sends what was meant for a change that failed.
+// forgivesChanges sends prompts that were meant for a change that failed.
 type forgivesChanges struct{ *Machine }
 
 func (b forgivesChanges) FinishChange(c *Change, _ error) []Action {
 	return b.Machine.FinishChange(c, nil)
 }
 
-// staysChanging does not go on when a change is over.
+// staysChanging does not continue after a change.
 type staysChanging struct{ *Machine }
 
 func (b staysChanging) FinishChange(c *Change, _ error) []Action {

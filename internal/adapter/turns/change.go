@@ -26,7 +26,7 @@ func (Begin) action() {}
 func (m *Machine) Change(of Scope) (*Change, []Action) {
 	c := &Change{of: of, place: m.nextPlace()}
 	m.changes = append(m.changes, c)
-	return c, m.take()
+	return c, m.flush()
 }
 
 // FinishChange says that a change is over, whether it had begun or not. failed is nil, or why the prompts that were meant for
@@ -39,7 +39,7 @@ func (m *Machine) FinishChange(c *Change, failed error) []Action {
 		m.failSince(c.place, failed)
 	}
 	m.steer()
-	return m.take()
+	return m.flush()
 }
 
 // Failing says that the change of a Setting that runs fails. It is not over with the command, but when FinishChange
@@ -66,14 +66,14 @@ func (m *Machine) LoseChanges(why error) []Action {
 		m.failSince(place, why)
 		m.steer()
 	}
-	return m.take()
+	return m.flush()
 }
 
 // Begun reports whether the change's turn has come.
 func (c *Change) Begun() bool { return c.begun }
 
-// Takes reports whether a change waits or is under way.
-func (m *Machine) Takes(c *Change) bool { return slices.Contains(m.changes, c) }
+// Pending reports whether a change waits or is under way.
+func (m *Machine) Pending(c *Change) bool { return slices.Contains(m.changes, c) }
 
 // Changing is how many changes wait or are under way.
 func (m *Machine) Changing() int {

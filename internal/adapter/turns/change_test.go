@@ -21,7 +21,7 @@ func (r *recordedChanges) askOf(m *Machine, of Scope, name string) *Change {
 	return c
 }
 
-// recordedChanges does what is to be done for changes at once, and keeps the other actions.
+// recordedChanges carries out the actions for changes at once, and records the others.
 type recordedChanges struct {
 	names   map[*Change]string
 	begun   []string
@@ -75,7 +75,7 @@ func TestChangeOfTheModelBehindAPrompt(t *testing.T) {
 	}
 }
 
-// A message that was said to the running prompt behind a change waits for the change.
+// A message to the running prompt that was sent after a change waits for the change.
 func TestMessageBehindAChange(t *testing.T) {
 	m, r := New(numbered()), new(recordedChanges)
 	m.Accept(1, ToDroid)
@@ -92,8 +92,8 @@ func TestMessageBehindAChange(t *testing.T) {
 	require.Equal(t, []Action{Send{2, "request 2"}}, r.take())
 }
 
-// A command that changes a setting is a change, too: what is asked later begins when it has ended, or, where it
-// failed, when those are ended that were meant for it.
+// A command that changes a setting is a change, too: later requests begin when it has ended or, if it failed, when those have ended that
+// were meant for it.
 func TestCommandThatIsAChange(t *testing.T) {
 	m, r := New(numbered()), new(recordedChanges)
 	m.Accept(1, ToDroid)
@@ -144,7 +144,7 @@ func TestStricterMode(t *testing.T) {
 	m.FinishChange(c, nil)
 }
 
-// TestLostChangesSpareCommandsThatWait: what stands behind a /mode that has not begun still waits for it.
+// TestLostChangesSpareCommandsThatWait checks that requests after a /mode that has not begun still wait for it.
 func TestLostChangesSpareCommandsThatWait(t *testing.T) {
 	m := working(t)
 	require.Empty(t, m.Accept(2, Setting))

@@ -10,7 +10,7 @@ func (m *Machine) Shown() []Action {
 	if p := m.running(); p != nil {
 		p.spoke, p.called = true, p.called || !p.begun.IsZero()
 	}
-	return m.take()
+	return m.flush()
 }
 
 // Ended says that droid ended the prompt with this request id; why is the reason of
@@ -25,7 +25,7 @@ func (m *Machine) Ended(request string, how How, why error) (known bool, actions
 	e := m.endOf(p, how, why)
 	e.ByDroid = p == m.running()
 	m.finish(p, e)
-	return true, m.take()
+	return true, m.flush()
 }
 
 // endOf is how a prompt ends that droid ended.
@@ -47,18 +47,18 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 	return End{Empty: !p.spoke && p == m.running()}
 }
 
-// ProcessExited reports that droid died, and why. Its last output may still end prompts, if they were cancelled; OutputRead follows. A
-// droid that dies while a cancelled prompt runs was most likely killed because it did not stop. A prompt that was sent and not accepted
-// goes to the next droid, once: droid does not read what is sent in the milliseconds in which it dies. One that was not sent goes to the
-// next droid as often as one is started. took is the request id of the last one that it accepted, for which Taken may not have been called
-// yet.
-func (m *Machine) ProcessExited(took string, why error) {
+// ProcessExited reports that droid died, and why. OutputRead follows: what droid said last may still end prompts. It does not count as a
+// crash while a cancelled prompt runs, since droid was most likely killed because it did not stop. A running prompt that droid has not
+// accepted waits again, for the next droid: one that was sent does so once, since droid does not read what is sent in the milliseconds in
+// which it dies, and one that was not sent as often as a droid is started. accepted is the request ID of the last prompt that droid
+// accepted, for which Taken may not have been called yet.
+func (m *Machine) ProcessExited(accepted string, why error) {
 	m.dead = true
 	p := m.running()
 	if p == nil || !p.cancelled {
 		m.crashes++
 	}
-	if p != nil && p.toDroid() && p.stage != taken && (took == "" || p.request != took) && p.begun.IsZero() && !p.cancelled {
+	if p != nil && p.toDroid() && p.stage != taken && (accepted == "" || p.request != accepted) && p.begun.IsZero() && !p.cancelled {
 		switch {
 		case p.stage == starting:
 			m.putBack(p, again)
@@ -73,14 +73,14 @@ func (m *Machine) ProcessExited(took string, why error) {
 	}
 }
 
-// OutputRead ends all that the dead droid had, or was to get. A program of the user's goes
-// on, and so does a command that is kept.
+// OutputRead says that all output of the dead droid was handled. It fails the prompts that droid had, and the command that runs, but for a
+// program of the user's and a command that Keep protects.
 func (m *Machine) OutputRead(why error) []Action {
 	for p := m.running(); p != nil && p.kind != Process && p.stage != committed; p = m.running() {
 		m.fail(p, why)
 	}
 	m.dead = false
-	return m.take()
+	return m.flush()
 }
 
 // Forgive starts the count of crashes again.

@@ -23,7 +23,7 @@ const (
 	joining // a prompt or a message that goes to droid while it works on another one
 )
 
-// progress is how far something is that was asked before.
+// progress is the progress of an earlier request.
 type progress int
 
 const (
@@ -43,9 +43,9 @@ const (
 	most
 )
 
-// awaits says what waits for what was asked before it, and how long. While droid works on a prompt, or a program runs, a change
-// begins before the prompts that still wait: the user wants it now. What passes a prompt that droid does not have is the one
-// exception to "first asked, first held". Prompts go in their order, and so do changes.
+// awaits has, for each Scope, the states of earlier requests in which these are awaited. Requests take effect in the order of their arrival,
+// with one exception: while droid works on a prompt, or a program runs, a change begins before the prompts that still wait, since the user
+// wants it now. Among themselves prompts keep their order, and so do changes.
 var awaits = [...][most]bool{
 	Session:  {inLine: true, prepared: true, onItsWay: true, withIt: true, notBegun: true, underWay: true},
 	Calls:    {inLine: true, prepared: true, onItsWay: true, withIt: true, worksOn: true, notBegun: true, underWay: true},
@@ -61,8 +61,8 @@ func (m *Machine) nextPlace() uint64 {
 	return m.places
 }
 
-// waits reports whether a request waits for an earlier one. A prompt waits for each one that is released before it, whenever that was sent:
-// a prompt that droid dropped goes first.
+// waits reports whether a request with this place waits for another one. A change waits for earlier requests alone. A prompt also waits for
+// later prompts that have begun: it may be one that droid dropped, and that is sent again.
 func (m *Machine) waits(of Scope, place uint64) bool {
 	row := awaits[of]
 	return row[calling] && m.RPC.Holder() != nil ||

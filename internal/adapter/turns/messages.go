@@ -31,7 +31,7 @@ func (m *Machine) Join(id ID, when When) (host ID, ok bool, actions []Action) {
 	}
 	m.queue = slices.Insert(m.queue, m.front(), p)
 	m.steer()
-	return p.host.id, true, m.take()
+	return p.host.id, true, m.flush()
 }
 
 // Joinable reports whether Join takes a message now.

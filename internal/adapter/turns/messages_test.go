@@ -48,8 +48,7 @@ func TestMessageThatFails(t *testing.T) {
 	require.Equal(t, []Action{End{ID: 1, Err: errSome, ByDroid: true}}, ended(m, "request 1", Completed, nil))
 }
 
-// TestFirstFailureEndsThePrompt: what waits behind it is not sent, and what droid has is
-// heard to the end.
+// TestFirstFailureEndsThePrompt checks that its waiting messages are not sent, and that droid's output is read to the end.
 func TestFirstFailureEndsThePrompt(t *testing.T) {
 	m := working(t)
 	joined(t, m, 2, Soon)
@@ -62,14 +61,14 @@ func TestFirstFailureEndsThePrompt(t *testing.T) {
 	require.Equal(t, []Action{Merged{ID: 3}, End{ID: 1, Err: errSome, ByDroid: true}}, ended(m, "request 3", Completed, nil))
 }
 
-// TestTurnThatDroidCancelsByItself is no word of the user's: what they said goes out.
+// TestTurnThatDroidCancelsByItself checks that such a turn does not count as cancelled by the user: their messages are sent.
 func TestTurnThatDroidCancelsByItself(t *testing.T) {
 	m := working(t)
 	joined(t, m, 2, Behind)
 	require.Equal(t, []Action{NeedDroid{2}}, ended(m, "request 1", Cancelled, nil))
 }
 
-// A prompt ends with what failed first of it and its messages, though what droid still had of it succeeds, or fails otherwise.
+// A prompt ends with the first failure of it and its messages, whether the rest succeeds or fails otherwise.
 func TestFirstFailureIsTheEnd(t *testing.T) {
 	first, later := errors.New("first"), errors.New("later")
 	for name, play := range map[string]func(m *Machine) []Action{

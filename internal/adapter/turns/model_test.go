@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// machine is what the world below drives: a Machine, or one that is broken on purpose.
+// machine is driven by the world below: a Machine, or one that is broken on purpose.
 type machine interface {
 	Accept(ID, Kind) []Action
 	Ready(ID) []Action
@@ -51,8 +51,7 @@ type machine interface {
 	Idle() bool
 }
 
-// told is what the world knows of one prompt: what it said to the machine of it, and
-// what the machine wanted done.
+// told is the world's record of one prompt: its inputs to the machine, and the machine's actions.
 type told struct {
 	id        ID
 	kind      Kind // never Alone
@@ -72,7 +71,7 @@ type told struct {
 	spoke     bool
 	ended     bool
 
-	host      *told // whose message it is, nil for a prompt of its own
+	host      *told // the prompt to which it is a message, nil for a separate prompt
 	behind    bool  // it is to wait for the end of its host's turn
 	reached   bool  // droid took it
 	lingering bool  // its turn is over, and messages of it are not
@@ -82,7 +81,7 @@ type told struct {
 	said  bool      // something was said since droid works on it
 }
 
-// wanted is what the world knows of one change.
+// wanted is the world's record of one change.
 type wanted struct {
 	handle *Change
 	of     Scope
@@ -91,8 +90,7 @@ type wanted struct {
 	over   bool
 }
 
-// world is the reference: an editor and a droid that do what comes to their mind, and
-// the rules that hold whatever they do.
+// world is the reference: an editor and a droid that act at random, and the rules that hold whatever they do.
 type world struct {
 	m    machine
 	rng  *rand.Rand
@@ -129,8 +127,7 @@ func (w *world) must(ok bool, rule string, args ...any) {
 	}
 }
 
-// play lets n things happen, and then has everything end. It returns the first rule
-// that was broken, "" for none.
+// play takes n steps, and then ends everything. It returns the first rule that was broken, "" for none.
 func (w *world) play(n int) (rule string) {
 	defer func() {
 		switch p := recover().(type) {
@@ -260,7 +257,7 @@ func (w *world) accept() {
 	w.carryOut(w.m.Accept(t.id, kind))
 }
 
-// refuse has something go wrong with a prompt.
+// refuse makes a prompt fail.
 func (w *world) refuse() {
 	switch w.rng.Intn(5) {
 	case 0, 1:
@@ -303,7 +300,7 @@ func (w *world) refuse() {
 	}
 }
 
-// droidEnds has droid end a prompt that it has, or throw it away.
+// droidEnds makes droid end a prompt that it has, or drop it.
 func (w *world) droidEnds() {
 	t := w.pick(has)
 	if t == nil {
@@ -383,9 +380,9 @@ func (w *world) join() {
 	w.carryOut(actions)
 }
 
-// droidMoves has droid tell what it works on.
+// droidMoves makes droid report its work.
 func (w *world) droidMoves() {
-	if w.rng.Intn(4) == 0 { // in a turn of its own, too
+	if w.rng.Intn(4) == 0 { // also in a turn that droid began
 		w.note("spoke")
 		if id, ok := w.m.Running(); ok {
 			w.open[id].spoke = true
@@ -440,7 +437,7 @@ func (w *world) cancel() {
 	w.must(!w.m.Queued(), "after a cancel nothing waits")
 }
 
-// takenBack has droid answer that it has given a prompt back.
+// takenBack makes droid answer that it has returned a prompt.
 func (w *world) takenBack() {
 	t := w.pick(func(t *told) bool { return t.asked })
 	if t == nil {
@@ -540,8 +537,7 @@ func (w *world) pass(d time.Duration) {
 	w.must(false, "the machine wants to be ticked without end")
 }
 
-// carryOut does what the machine wants, as far as it is done at once, and checks that
-// it may want that.
+// carryOut carries out those actions of the machine that take no time, and checks that they are allowed.
 func (w *world) carryOut(actions []Action) {
 	for _, a := range actions {
 		w.note("  %T%v", a, a)
@@ -649,7 +645,7 @@ func (w *world) end(a End) {
 	w.ends++
 }
 
-// merged ends a message. What it showed last is what its prompt showed last.
+// merged ends a message. Its last output is also its prompt's.
 func (w *world) merged(a Merged) {
 	t := w.open[a.ID]
 	w.must(t != nil && !t.ended && t.host != nil && !t.host.ended, "message %d ends once, before its prompt", a.ID)
@@ -746,7 +742,7 @@ func (w *world) waitingSince(c *wanted) *told {
 	return w.pick(func(t *told) bool { return t.place > c.place && !t.started && !t.lingering })
 }
 
-// stopSince notes that the prompts stop that wait behind a change.
+// stopSince records that the prompts that wait after a change stop.
 func (w *world) stopSince(c *wanted) {
 	for _, t := range w.open {
 		if t.place > c.place && !t.started {

@@ -18,7 +18,7 @@ func numbered() func() string {
 	return func() string { n++; return fmt.Sprint("request ", n) }
 }
 
-// TestRules: whatever editor and droid do, in whatever order, the rules of world hold.
+// TestRules checks that the rules of world hold whatever editor and droid do, in any order.
 func TestRules(t *testing.T) {
 	for seed := range int64(worlds) {
 		w := newWorld(New(numbered()), seed)

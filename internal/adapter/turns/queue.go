@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Queue is a Machine with the prompts that it decides about, and what does what it wants. P is
-// what has a prompt, or points to that. Make it with NewQueue.
+// Queue is a Machine with the prompts that it decides about, and with the function that carries out its actions. P is the type of a
+// prompt, or of a pointer to one. Make it with NewQueue.
 type Queue[P any] struct {
 	*Machine
 	open    map[ID]P // accepted, without an ending
@@ -18,12 +18,13 @@ type Queue[P any] struct {
 	acting  bool     // Do is at work on them
 }
 
-// NewQueue is a Queue for m. act does one thing that the machine wants.
+// NewQueue returns a Queue for m. act carries out one action.
 func NewQueue[P any](m *Machine, act func(Action)) Queue[P] {
 	return Queue[P]{Machine: m, open: make(map[ID]P), act: act}
 }
 
-// Do does what the machine wants, in order. What follows from that is done after it.
+// Do carries out actions, in order. Actions that follow from one of them are carried out after these: a call of Do within act only
+// appends.
 func (q *Queue[P]) Do(actions []Action) {
 	q.actions = append(q.actions, actions...)
 	if q.acting {
@@ -82,21 +83,21 @@ func (q *Queue[P]) Change(of Scope) *Change {
 	return c
 }
 
-// Add gives a prompt its id.
+// Add adds a prompt and returns its ID.
 func (q *Queue[P]) Add(p P) ID {
 	q.last++
 	q.open[q.last] = p
 	return q.last
 }
 
-// Newest is the id that was given last.
+// Newest returns the ID that Add gave out last.
 func (q *Queue[P]) Newest() ID { return q.last }
 
-// Get is the prompt with an id.
+// Get returns the prompt with an id, the zero value for none.
 func (q *Queue[P]) Get(id ID) P { return q.open[id] }
 
-// Take is the prompt with an id, which has ended.
-func (q *Queue[P]) Take(id ID) P {
+// Remove removes the prompt with an id, which has ended, and returns it.
+func (q *Queue[P]) Remove(id ID) P {
 	p := q.open[id]
 	delete(q.open, id)
 	return p
@@ -105,13 +106,13 @@ func (q *Queue[P]) Take(id ID) P {
 // KeepStopped keeps a prompt that its user stopped until the next one is taken.
 func (q *Queue[P]) KeepStopped(p P) { q.stopped = p }
 
-// TakeStopped hands that prompt out, the zero value for none.
+// TakeStopped removes that prompt and returns it, the zero value for none.
 func (q *Queue[P]) TakeStopped() (p P) {
 	p, q.stopped = q.stopped, p
 	return p
 }
 
-// Of is the prompt that droid has under a request id, the zero value for none.
+// Of returns the prompt that droid has under a request id, the zero value for none.
 func (q *Queue[P]) Of(request string) (p P) {
 	if id, ok := q.IDOf(request); ok {
 		p = q.open[id]
@@ -119,7 +120,7 @@ func (q *Queue[P]) Of(request string) (p P) {
 	return p
 }
 
-// Find is a prompt for which is reports true, the zero value for none.
+// Find returns a prompt for which is reports true, the zero value for none.
 func (q *Queue[P]) Find(is func(P) bool) (found P) {
 	for _, p := range q.open {
 		if is(p) {

@@ -9,7 +9,7 @@ import (
 func (m *Machine) SetSteering(on bool) []Action {
 	m.steering = on
 	m.steer()
-	return m.take()
+	return m.flush()
 }
 
 // steer gives the next waiting prompt to droid while a turn runs, once droid has accepted the one before, which keeps their order. A prompt
@@ -39,7 +39,7 @@ func (m *Machine) Started(now time.Time, request string) []Action {
 		m.queue = slices.Insert(m.queue, 0, p)
 		m.promoted()
 	}
-	return m.take()
+	return m.flush()
 }
 
 // Folded says that droid took a prompt into the turn that runs. It ends with that
@@ -67,7 +67,7 @@ func (m *Machine) TakenBack(request string) []Action {
 		m.do(Forget{request})
 		m.finish(p, End{Cancelled: true})
 	}
-	return m.take()
+	return m.flush()
 }
 
 // Dropped says that droid threw a prompt away, which it does with what waits when it
@@ -81,10 +81,10 @@ func (m *Machine) Dropped(request string) (resends bool, actions []Action) {
 	p.reached = false
 	if p.cancelled || m.closed {
 		m.finish(p, End{Cancelled: true, ByDroid: p == m.running()})
-		return false, m.take()
+		return false, m.flush()
 	}
 	m.putBack(p, again)
-	return true, m.take()
+	return true, m.flush()
 }
 
 // putBack makes a prompt that droid did not keep wait again, before its messages and before later prompts.

@@ -29,7 +29,7 @@ func (s *patience) begun() bool { return !s.end.IsZero() }
 // Cancel cancels the prompt that runs and all that wait.
 func (m *Machine) Cancel(now time.Time) []Action {
 	m.cancel(now)
-	return m.take()
+	return m.flush()
 }
 
 // StopOther asks droid to stop what it does without a prompt. Where one runs, Cancel does that.
@@ -39,7 +39,7 @@ func (m *Machine) StopOther() []Action {
 		m.do(Interrupt{})
 		m.do(RefuseAsk{})
 	}
-	return m.take()
+	return m.flush()
 }
 
 func (m *Machine) cancel(now time.Time) {
@@ -73,7 +73,7 @@ func (m *Machine) CancelOne(now time.Time, id ID) []Action {
 		m.takeBack(p)
 	}
 	m.cancelMessages(now, p)
-	return m.take()
+	return m.flush()
 }
 
 // drop ends a waiting prompt, or one that must not continue, as cancelled.
@@ -155,7 +155,7 @@ func (m *Machine) ConcurrentTurn(now time.Time, request string) []Action {
 	if p == m.running() {
 		m.interruptRunning(now)
 	}
-	return m.take()
+	return m.flush()
 }
 
 // Due is when Tick is wanted next; false when it is not. A time that has passed means
@@ -186,7 +186,7 @@ func (m *Machine) Tick(now time.Time) []Action {
 		m.running().called = true
 	}
 	m.stopOn(now)
-	return m.take()
+	return m.flush()
 }
 
 func (m *Machine) stopOn(now time.Time) {

@@ -1,15 +1,14 @@
 // Package turns decides which prompt of a session runs, which wait, and how each
-// ends. It is a machine: inputs go in, with the time where it matters, actions come
-// out, and whoever has the machine carries them out in order. It has no goroutine,
-// no clock and no I/O, and knows neither droid's process nor ACP.
+// ends. Machine is a state machine: its inputs carry the time where it matters, and
+// it returns actions, which its owner carries out in order. It has no goroutine, no
+// clock and no I/O, and knows neither droid's process nor ACP.
 //
-// A prompt waits in the queue, runs, and ends once. Prompts run one after the other:
-// the next one starts behind the End of the one before, so that no
-// update of it comes before that response, and when every interrupt is answered,
-// since one that is still on its way would stop the wrong prompt. While one runs,
-// steering hands waiting prompts to droid at once. droid takes such a prompt into
-// the turn that runs, or keeps it and runs it next (0.99 to 0.225); on a busy machine
-// 0.99 may run it at once, beside the first.
+// A prompt waits in the queue, runs, and ends once. Prompts run one after the other.
+// The next one starts after the End of the previous one, so that none of its updates
+// comes before that response, and after every interrupt is answered, since a late
+// interrupt would stop the wrong prompt. While one runs, steering sends waiting
+// prompts to droid at once. droid takes such a prompt into the running turn, or keeps
+// it and runs it next (0.99 to 0.225); on a busy machine 0.99 may run both at once.
 package turns
 
 import "time"
@@ -23,7 +22,7 @@ type Kind int
 const (
 	// ToDroid is a prompt for the model.
 	ToDroid Kind = iota
-	// Alone is one that shares its turn with no other: what it wants of the answer would hold for the other, too.
+	// Alone is a prompt for the model that shares its turn with no other: the form that it demands of the answer would hold for both.
 	Alone
 	// Here is a command of ours. A cancel ends it at once.
 	Here
@@ -49,7 +48,7 @@ const (
 type Action interface{ action() }
 
 type (
-	// NeedDroid wants a droid for a prompt that begins to run. The answer is Ready
+	// NeedDroid prepares a prompt that begins to run, and droid for it. The answer is Ready
 	// or Fail.
 	NeedDroid struct{ ID ID }
 	// Run runs a prompt that is answered here. It ends with Complete or Fail.
@@ -85,7 +84,7 @@ type (
 		Err    error // why it failed; nil when it did not
 		Unsent bool  // droid never had it
 	}
-	// RefuseAsk refuses what the user is being asked.
+	// RefuseAsk refuses all permissions and questions of droid's that the user has not answered.
 	RefuseAsk struct{}
 )
 
@@ -179,8 +178,8 @@ type Machine struct {
 // another one.
 func New(newRequest func() string) *Machine { return &Machine{newRequest: newRequest} }
 
-// take begins the change whose turn has come, and returns the actions that the input led to.
-func (m *Machine) take() []Action {
+// flush begins the change whose turn has come, and returns the actions that the input led to.
+func (m *Machine) flush() []Action {
 	m.beginChange()
 	out := m.out
 	m.out = nil
@@ -194,19 +193,19 @@ func (m *Machine) Accept(id ID, kind Kind) []Action {
 	p := &prompt{id: id, kind: kind, place: m.nextPlace()}
 	if m.closed {
 		m.end(p, End{Cancelled: true})
-		return m.take()
+		return m.flush()
 	}
 	m.queue = append(m.queue, p)
 	m.next()
 	m.steer()
-	return m.take()
+	return m.flush()
 }
 
 // StartNext starts the first waiting prompt, if one may start. It is called when all is done that came with what happened: what was said
 // to a droid before it is replaced, for one, does not begin a prompt in that droid.
 func (m *Machine) StartNext() []Action {
 	m.next()
-	return m.take()
+	return m.flush()
 }
 
 // next starts the first waiting prompt, if one may start.
@@ -235,7 +234,7 @@ func (m *Machine) Ready(id ID) []Action {
 	if p := m.running(); p != nil && p.id == id && p.toDroid() && p.stage == starting {
 		m.send(p)
 	}
-	return m.take()
+	return m.flush()
 }
 
 func (m *Machine) send(p *prompt) {
@@ -254,7 +253,7 @@ func (m *Machine) Taken(now time.Time, id ID) []Action {
 	m.takeBack(p)
 	m.interruptRunning(now)
 	m.steer()
-	return m.take()
+	return m.flush()
 }
 
 // Rejected says that droid did not take a prompt, and why. It may come late, when
@@ -268,7 +267,7 @@ func (m *Machine) Rejected(now time.Time, id ID, why error) []Action {
 	m.fail(p, why)
 	m.interruptRunning(now)
 	m.steer()
-	return m.take()
+	return m.flush()
 }
 
 // Fail ends a running prompt that cannot continue: there is no droid for it, or something failed here.
@@ -276,7 +275,7 @@ func (m *Machine) Fail(id ID, why error) []Action {
 	if p := m.running(); p != nil && p.id == id {
 		m.fail(p, why)
 	}
-	return m.take()
+	return m.flush()
 }
 
 // FailRunning ends the prompt that runs, whichever it is.
@@ -284,7 +283,7 @@ func (m *Machine) FailRunning(why error) []Action {
 	if p := m.running(); p != nil {
 		m.fail(p, why)
 	}
-	return m.take()
+	return m.flush()
 }
 
 // FailWaiting ends all prompts that wait.
@@ -292,7 +291,7 @@ func (m *Machine) FailWaiting(why error) []Action {
 	for p := m.firstWaiting(); p != nil; p = m.firstWaiting() {
 		m.fail(p, why)
 	}
-	return m.take()
+	return m.flush()
 }
 
 // Complete ends a prompt that is answered here.
@@ -300,26 +299,26 @@ func (m *Machine) Complete(id ID) []Action {
 	if p := m.running(); p != nil && p.id == id && !p.toDroid() {
 		m.finish(p, End{Cancelled: p.cancelled})
 	}
-	return m.take()
+	return m.flush()
 }
 
 // InterruptDone says that an interrupt was answered, or will not be.
 func (m *Machine) InterruptDone() []Action {
 	m.interrupts--
-	return m.take()
+	return m.flush()
 }
 
 // SetHeld sets whether prompts are kept from starting. The running one continues.
 func (m *Machine) SetHeld(held bool) []Action {
 	m.held = held
-	return m.take()
+	return m.flush()
 }
 
 // Close cancels everything. Nothing starts any more.
 func (m *Machine) Close(now time.Time) []Action {
 	m.closed = true
 	m.cancel(now)
-	return m.take()
+	return m.flush()
 }
 
 // Finish ends what is still open after Close, as cancelled.
@@ -329,7 +328,7 @@ func (m *Machine) Finish() []Action {
 	for p := m.running(); p != nil; p = m.running() {
 		m.drop(p)
 	}
-	return m.take()
+	return m.flush()
 }
 
 // fail ends a prompt with an error, or as cancelled if the user wanted that.

@@ -22,7 +22,7 @@ func working(t *testing.T) *Machine {
 	return m
 }
 
-// steered makes a machine in which droid has prompt 2 beside prompt 1.
+// steered returns a machine whose droid has prompts 1 and 2 at the same time.
 func steered(t *testing.T) *Machine {
 	m := working(t)
 	require.Empty(t, m.SetSteering(true))
@@ -60,7 +60,7 @@ func TestInterruptIsRepeated(t *testing.T) {
 	require.False(t, m.Crashed(), "it was killed")
 }
 
-// What droid does without a prompt is stopped once, and the next prompt waits for the answer to that.
+// A turn that droid began is interrupted once, and the next prompt waits for the answer to the interrupt.
 func TestStopOther(t *testing.T) {
 	m := New(numbered())
 	require.Equal(t, []Action{Interrupt{}, RefuseAsk{}}, m.StopOther())
@@ -80,7 +80,7 @@ func TestPatienceEndsOnTime(t *testing.T) {
 	require.Equal(t, []Action{Interrupt{}}, m.Tick(at(Patience-1)))
 }
 
-// TestDeafTurnIsKilledSoon: whether that is known before the cancel or after (quirk 31).
+// TestDeafTurnIsKilledSoon checks both orders: the turn is known to ignore interrupts before the cancel, or after it (quirk 31).
 func TestDeafTurnIsKilledSoon(t *testing.T) {
 	m := working(t)
 	require.Empty(t, m.ConcurrentTurn(begin, "request 1"))
@@ -159,8 +159,7 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// TestSteering takes one prompt after the other, and stops at what is no prompt for
-// droid.
+// TestSteering checks that steering takes one prompt after the other, and stops at one that is not for droid.
 func TestSteering(t *testing.T) {
 	m := working(t)
 	m.Accept(2, ToDroid)
@@ -180,7 +179,7 @@ func TestSteering(t *testing.T) {
 	require.Empty(t, m.Accept(6, ToDroid), "there is no droid to take it")
 }
 
-// A droid that died behind its answer to a prompt had that prompt, though nobody was told yet.
+// If a droid died after it answered a prompt, it had that prompt, even if the answer was not processed yet.
 func TestDeadDroidHadTaken(t *testing.T) {
 	for took, want := range map[string]Action{
 		"request 1": End{ID: 1, Err: errSome},
@@ -257,7 +256,7 @@ func TestQuestions(t *testing.T) {
 	require.Empty(t, m.CancelOne(begin, 3), "it has ended")
 }
 
-// While somebody holds the lock of calls to droid, or waits for it, no prompt begins; one that runs takes others in, and changes begin.
+// While a call to droid holds the lock or waits for it, no prompt begins; a running one accepts others, and changes begin.
 func TestCallsHoldPrompts(t *testing.T) {
 	m, one, other := New(numbered()), new(Taker), new(Taker)
 	m.SetSteering(true)
@@ -301,7 +300,7 @@ func TestCallsHoldPrompts(t *testing.T) {
 	require.Equal(t, []Action{NeedDroid{4}}, m.StartNext())
 }
 
-// A command that is kept ends when it says so, whoever cancels it and whatever becomes of droid.
+// An uncancellable command ends by itself, regardless of cancels and of droid's exit.
 func TestKeptCommand(t *testing.T) {
 	m := New(numbered())
 	require.Equal(t, []Action{Run{1}}, m.Accept(1, Here))
@@ -313,7 +312,7 @@ func TestKeptCommand(t *testing.T) {
 	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.Complete(1))
 }
 
-// TestDeadDroid: what it throws away waits for the next one, and nothing is sent to it.
+// TestDeadDroid checks that prompts which a dead droid drops wait for the next one, and that nothing is sent to it.
 func TestDeadDroid(t *testing.T) {
 	m := steered(t)
 	m.Cancel(begin)

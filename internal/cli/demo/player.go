@@ -1,6 +1,6 @@
 // Package demo is the scripted droid of "smoke --demo". Play reads requests from stdin and writes droid's messages to stdout: the
 // conversation in conversation.jsonl, in the format of droid 0.225, with questions where droid would ask. It runs and writes nothing.
-// cmd/droid-acp runs it in a process of its own program.
+// cmd/droid-acp runs it in a separate process of this program.
 package demo
 
 import (

@@ -100,7 +100,7 @@ func TestHooksOfEachFile(t *testing.T) {
 	}
 }
 
-// A project behind a link is that of the link's target, and a file named .factory brings nothing.
+// The project of a symbolic link is that of its target, and a file named .factory contributes nothing.
 func TestProjectBehindALink(t *testing.T) {
 	h := newHouse(t, "")
 	h.write("repository/.git/HEAD", "ref: x")

@@ -69,7 +69,7 @@ func faultCheck(faults []fault, facts map[string]any) Check {
 }
 
 // checkState checks that droid-acp and droid can write their files: temporary files, the journal of edits, the file of links, droid's
-// sessions. droid exits if it cannot read one of its own files (0.225).
+// sessions. droid exits if it cannot read one of its files (0.225).
 func checkState(p *inspection, _ context.Context) Check {
 	home, ownFiles := p.blocked["home"], "own files"
 	if home != "" && strings.HasPrefix(os.TempDir(), p.Home+string(filepath.Separator)) {

@@ -17,8 +17,8 @@ var forges = []string{"GITHUB_", "GITEA_", "FORGEJO_"}
 var jobVariables = []string{"ACTIONS_", "CI_JOB_TOKEN=", "CI_JOB_JWT", "CI_BUILD_TOKEN=", "CI_REPOSITORY_URL=", "CI_REGISTRY_PASSWORD=",
 	"CI_DEPENDENCY_PROXY_PASSWORD=", "CI_DEPLOY_PASSWORD="}
 
-// Environment returns an environment without what would let droid, and its child processes, act for the CI job: its command files and
-// tokens. Variables set by the author of a job stay.
+// Environment returns environ without the command files and the tokens of the CI job, with which droid and its child processes could act
+// for the job. Variables set by the author of a job stay.
 func Environment(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), ofTheJob)
 }

@@ -23,7 +23,7 @@ const (
 	MaxFile = 64 << 20
 )
 
-// Recorder writes records. Whoever gives it bytes never waits: a goroutine of its own redacts lines and writes them.
+// Recorder writes records. Its callers never wait: a goroutine redacts lines and writes them.
 type Recorder struct {
 	to      io.Writer
 	secrets *redact.Redactor

@@ -66,8 +66,7 @@ func TestWithoutComments(t *testing.T) {
 	}
 }
 
-// FuzzWithoutComments: JSON stays as it is, what is left has the length it had, and
-// comments at its ends change nothing.
+// FuzzWithoutComments checks that JSON stays unchanged, that the result has the same length, and that comments at its ends have no effect.
 func FuzzWithoutComments(f *testing.F) {
 	for _, seed := range []string{`{"a":"//b"}`, `/* x */ {"a":"/*"} // y`, `"\"//"`, `[1,/**/2]`, `/*`, `"\`} {
 		f.Add([]byte(seed))

@@ -192,8 +192,8 @@ func TestGroups(t *testing.T) {
 // settings are the settings that droid may refuse to change, or ignore: the words before "_refused" and "_ignored".
 var settings = []string{"mode", "model", "reasoning_effort", "spec_mode_model", "spec_mode_effort", "auto_compaction"}
 
-// TestErrorsAreExplained: each word that an error of this program may have in data.kind stands in one row of
-// docs/troubleshooting.md, under "Each error", and no other word has one.
+// TestErrorsAreExplained checks that each value that an error of this program may have in data.kind has one row in docs/troubleshooting.md,
+// under "Each error", and no other value has one.
 func TestErrorsAreExplained(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	words := map[string]bool{}

@@ -209,7 +209,7 @@ func TestPagesOfModels(t *testing.T) {
 	require.Equal(t, "/v1/models?after_id=m1", (*asked)[1])
 }
 
-// An API of Anthropic's kind gets no placeholder as its key beside a bearer token.
+// An API of Anthropic's kind with a bearer token gets no placeholder as its key.
 func TestBearerTokenForAnthropic(t *testing.T) {
 	for _, tc := range []struct{ headers, want map[string]string }{
 		{map[string]string{"authorization": "Bearer t"}, map[string]string{"authorization": "Bearer t", "x-api-key": "t"}},

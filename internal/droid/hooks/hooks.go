@@ -32,7 +32,7 @@ const (
 	runLimit = 15 * time.Second
 )
 
-// Request is what droid sent to the hook program on stdin (0.99 to 0.225). droid sends a hook no ID of the tool call.
+// Request is droid's message to the hook program on stdin (0.99 to 0.225). droid sends a hook no ID of the tool call.
 type Request struct {
 	Event     string          `json:"event"`           // hook_event_name: "PreToolUse", "PostToolUse"
 	SessionID string          `json:"session"`         // session_id; a subagent has its own

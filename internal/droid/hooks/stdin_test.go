@@ -70,7 +70,7 @@ func TestHugeInputIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzStdin: what comes of any input is JSON, and can be sent on.
+// FuzzStdin checks that the result of any input is JSON, and can be sent.
 func FuzzStdin(f *testing.F) {
 	f.Add([]byte(`{"session_id":"s","hook_event_name":"E","tool_name":"T","tool_input":{"a":[1,"\"}"]},"tool_response":null}`))
 	f.Add([]byte(`{"toolInput":"a\\" , "tool_input":2,"x":[[{}]]}`))

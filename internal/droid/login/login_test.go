@@ -20,7 +20,7 @@ import (
 	"droid-acp/internal/testing/fakelogin"
 )
 
-// messages are what a Listener got.
+// messages records the calls of a Listener.
 type messages struct {
 	links, told, asked []string
 	result             json.RawMessage
@@ -33,7 +33,7 @@ func accepts(context.Context) (json.RawMessage, error) {
 	return json.RawMessage(`{"action":"accept"}`), nil
 }
 
-// listener notes what comes, until the login is over.
+// listener records the calls until the login ends.
 func (h *messages) listener() login.Listener {
 	var mu sync.Mutex
 	note := func(to *[]string, text string) {
@@ -127,7 +127,7 @@ func TestRelay(t *testing.T) {
 	})
 }
 
-// droid learns what the client can do, and which method was chosen.
+// droid is informed of the client's capabilities and of the chosen method.
 func TestDroidLearnsTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var caps json.RawMessage
@@ -142,7 +142,7 @@ func TestDroidLearnsTheClient(t *testing.T) {
 	})
 }
 
-// droid is heard while it waits for an answer, but not without end.
+// droid's messages are read while it waits for an answer, up to a limit.
 func TestTooManyMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failure json.RawMessage
@@ -237,7 +237,7 @@ func TestStubbornDroid(t *testing.T) {
 	})
 }
 
-// A listener that panics ends what it was asked, not the program.
+// A panic in a listener ends the request to it, not the program.
 func TestPanickingListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := logIn(t.Context(), fakelogin.Scripts()["tells"], &messages{answer: func(context.Context) (json.RawMessage, error) { panic("boom") }})

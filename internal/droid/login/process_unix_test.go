@@ -17,8 +17,8 @@ import (
 	"droid-acp/internal/testing/fakelogin"
 )
 
-// program is a droid that is a process, with a script of this name, and a browser that
-// writes what it is to open into the pipe opened. Its stderr gets a line.
+// program is a droid that is a process, with a script of this name, and a browser that writes the addresses that it should open into the
+// pipe opened. Its stderr gets a line.
 func program(t *testing.T, script string) (start login.Start, opened string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -109,7 +109,7 @@ func (g *gitReader) workTree(dir string) {
 	}
 }
 
-// bare reads a directory that is itself a repository. git before 2.38 uses it even though droid's git is told not to.
+// bare reads a directory that is itself a repository. git before 2.38 uses it despite the settings of droid's git.
 func (g *gitReader) bare(dir string) {
 	has := func(name string) bool {
 		_, err := os.Stat(filepath.Join(dir, name))

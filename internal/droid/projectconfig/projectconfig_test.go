@@ -370,8 +370,7 @@ func TestStartMode(t *testing.T) {
 	}
 }
 
-// FuzzProject has a project whose files hold anything: it is read, and what is read twice
-// is the same.
+// FuzzProject checks that a project with arbitrary files can be read, and that reading it twice gives the same result.
 func FuzzProject(f *testing.F) {
 	f.Add(`{"mcpServers":{"a":{"command":"x"}}}`, `{"hooks":{"Stop":[{"hooks":[{"command":"x"}]}]}}`, `{"Stop":[1,{}]}`, `{"custom_models":[]}`)
 	f.Add(`{"mcpServers":[]}`, `{"hooks":[],"commandAllowlist":{},"sessionDefaultSettings":1}`, `[`, "]")
@@ -383,8 +382,8 @@ func FuzzProject(f *testing.F) {
 	})
 }
 
-// TestSumsHoldContents: what is not understood, or unknown, has another sum with another content of the same error,
-// size and time.
+// TestSumsHoldContents checks that the sum of an unknown or incomprehensible file depends on its content, even if error, size and time are
+// the same.
 func TestSumsHoldContents(t *testing.T) {
 	for name, texts := range map[string][2]string{
 		".factory/settings.json": {`{"hooks":1,"hooks":2}`, `{"hooks":1,"hooks":3}`},

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A file that cannot be looked at may bring anything.
+// A file that cannot be read may contain any configuration.
 func TestUnreadableFiles(t *testing.T) {
 	root := repository(t, map[string]string{".factory/settings.json": `{"hooks":`, ".factory/hooks.json": "[]", ".factory/commands/x.md": "x"})
 	factory := filepath.Join(root, ".factory")

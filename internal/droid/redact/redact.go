@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"droid-acp/internal/droid/config"
 )
@@ -42,7 +43,7 @@ func New(environ []string, home string) *Redactor {
 	for _, line := range environ {
 		name, value, _ := strings.Cut(line, "=")
 		variables[name] = value
-		if secretVariable.MatchString(name) {
+		if secretVariable().MatchString(name) {
 			r.learn(value)
 		}
 	}
@@ -51,7 +52,9 @@ func New(environ []string, home string) *Redactor {
 }
 
 // secretVariable matches names of variables whose values are secrets. GIT_AUTHOR_NAME is none.
-var secretVariable = regexp.MustCompile(`(?i)key|token|secret|passw|passphrase|credential|auth([^o]|$)`)
+var secretVariable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)key|token|secret|passw|passphrase|credential|auth([^o]|$)`)
+})
 
 func (r *Redactor) readSettings() {
 	home := r.home
@@ -68,10 +71,10 @@ func (r *Redactor) readSettings() {
 	}
 }
 
-var reference = regexp.MustCompile(`^\$\{?(\w+)\}?$`)
+var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\$\{?(\w+)\}?$`) })
 
 func (r *Redactor) learn(value string) {
-	if m := reference.FindStringSubmatch(value); m != nil && r.getenv != nil {
+	if m := reference().FindStringSubmatch(value); m != nil && r.getenv != nil {
 		value = r.getenv(m[1])
 	}
 	if scheme, rest, is := strings.Cut(value, " "); is && slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(scheme)) {
@@ -102,20 +105,25 @@ func (r *Redactor) Line(line []byte) (text []byte, isJSON bool) {
 }
 
 // textSecrets are the forms of secrets in a text. A pattern is tried if the text, in lower case, has one of its words: that is fast.
-var textSecrets = []struct {
+// They are compiled when one is needed, since that would delay each start.
+var textSecrets = sync.OnceValue(func() []textSecret {
+	return []textSecret{
+		// the user in a URL, and parameters of it
+		{[]string{"://"}, regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s"'<>@]+@`), "${1}" + Mark + "@"},
+		{secretWords, regexp.MustCompile(`(?i)([?&][\w.-]*(?:token|key|secret|password|auth|signature)[\w.-]*=)[^&\s"'#]+`), "${1}" + Mark},
+		// headers
+		{[]string{"authorization", "api-key", "cookie"}, regexp.MustCompile(`(?i)((?:authorization|x-api-key|api-key|cookie)["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)\s+)?)[^\s"',;]+`), "${1}" + Mark},
+		{[]string{"bearer"}, regexp.MustCompile(`(?i)\b(bearer\s+)[\w.~+/=-]{8,}`), "${1}" + Mark},
+		// assignments, in a shell or a file
+		{secretWords, regexp.MustCompile(`(?i)\b(\w*(?:api_?key|token|secret|password|passwd|passphrase)\s*[=:]\s*["']?)[^\s"'&;,)]{6,}`), "${1}" + Mark},
+		{[]string{"private key"}, regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^-]*`), "${1}" + Mark},
+	}
+})
+
+type textSecret struct {
 	words   []string
 	pattern *regexp.Regexp
 	with    string
-}{
-	// the user in a URL, and parameters of it
-	{[]string{"://"}, regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s"'<>@]+@`), "${1}" + Mark + "@"},
-	{secretWords, regexp.MustCompile(`(?i)([?&][\w.-]*(?:token|key|secret|password|auth|signature)[\w.-]*=)[^&\s"'#]+`), "${1}" + Mark},
-	// headers
-	{[]string{"authorization", "api-key", "cookie"}, regexp.MustCompile(`(?i)((?:authorization|x-api-key|api-key|cookie)["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)\s+)?)[^\s"',;]+`), "${1}" + Mark},
-	{[]string{"bearer"}, regexp.MustCompile(`(?i)\b(bearer\s+)[\w.~+/=-]{8,}`), "${1}" + Mark},
-	// assignments, in a shell or a file
-	{secretWords, regexp.MustCompile(`(?i)\b(\w*(?:api_?key|token|secret|password|passwd|passphrase)\s*[=:]\s*["']?)[^\s"'&;,)]{6,}`), "${1}" + Mark},
-	{[]string{"private key"}, regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^-]*`), "${1}" + Mark},
 }
 
 var secretWords = []string{"token", "key", "secret", "passw", "passphrase", "auth", "signature"}
@@ -140,7 +148,7 @@ func (r *Redactor) Text(text string) string {
 		return text
 	}
 	lower := strings.ToLower(text)
-	for _, s := range textSecrets {
+	for _, s := range textSecrets() {
 		if slices.ContainsFunc(s.words, func(word string) bool { return strings.Contains(lower, word) }) {
 			text = s.pattern.ReplaceAllString(text, s.with)
 		}

@@ -31,8 +31,8 @@ func (s testStore) archived(filter ArchiveFilter, limit int) (got []string) {
 	}
 }
 
-// The filter applies before pages are made, so that no page before the last is short; the order is that of all sessions. The files, and
-// thus the times, of the sessions stay as they are.
+// The filter applies before pages are made, so that only the last page may be short; the order is that of all sessions. The sessions'
+// files, and thus their times, stay unchanged.
 func TestArchive(t *testing.T) {
 	s := newStore(t)
 	var all, hidden, visible []string

@@ -48,7 +48,7 @@ func (s testStore) bins() []string {
 	return list
 }
 
-// getBack does what the documentation says: what lies in the trash goes back to where it was.
+// getBack follows the documentation: it moves the files in the trash back to their place.
 func getBack(t *testing.T, s testStore, bin string) {
 	t.Helper()
 	for _, name := range filesIn(t, bin) {
@@ -233,7 +233,7 @@ func TestDeleteMovesNothingOutsideTheStore(t *testing.T) {
 	require.Empty(t, s.bins())
 }
 
-// The files of a session may themselves be links: those go, not what they lead to.
+// If the files of a session are links, the links are deleted, not their targets.
 func TestDeleteTakesTheLinkNotItsTarget(t *testing.T) {
 	s := newStore(t)
 	outside := filepath.Join(t.TempDir(), "mine")

@@ -114,8 +114,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// Keep leaves out what leads to no session and what was replaced, and the oldest of
-// what is too much.
+// Keep omits links that lead to no session and those that were replaced, and the oldest ones above the limit.
 func TestKeep(t *testing.T) {
 	s := set(t, link("a", "b"), link("b", "c"), link("x", "y"), link("p", "q"), link("p", "r"))
 	there := map[string]bool{"c": true, "q": true, "r": true}
@@ -140,7 +139,7 @@ func TestKeep(t *testing.T) {
 	require.NotContains(t, string(kept), `"from0"`)
 }
 
-// The value of this program's own option is that of the thread's newest session that has one. Its line does not affect where a thread
+// The value of this program's option comes from the thread's newest session that has one. Its line does not affect where a thread
 // continues.
 func TestFollowUpOfAThread(t *testing.T) {
 	steer := func(id, value string) Link { return Link{From: id, To: id, Kind: LinkOptions, FollowUp: value} }
@@ -160,9 +159,8 @@ func TestUnknownFieldsAreKept(t *testing.T) {
 	require.Equal(t, file+"\n", string(parseLinks([]byte(file)).Keep(func(string) bool { return true }, 1<<20)))
 }
 
-// TestRandomLinks: whatever the lines are, no path goes round, the newest link of a
-// session is the one that counts unless a later one goes back to that session, and
-// what is kept of the file means the same.
+// TestRandomLinks checks that, whatever the lines are, no path is a cycle, the newest link of a session applies unless a later one leads
+// back to that session, and the part of the file that is kept means the same.
 func TestRandomLinks(t *testing.T) {
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -234,7 +232,7 @@ func hostile(n int) map[string]*strings.Builder {
 	return all
 }
 
-// TestWorkGrowsWithTheFile: whatever the links, each session is asked for at most twice.
+// TestWorkGrowsWithTheFile checks that each session is looked up at most twice, whatever the links.
 func TestWorkGrowsWithTheFile(t *testing.T) {
 	for name, file := range hostile(10_000) {
 		s := parseLinks([]byte(file.String()))

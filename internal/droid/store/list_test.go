@@ -123,7 +123,7 @@ func TestListOfADirectory(t *testing.T) {
 	require.Equal(t, int64(1), s.logs.All()[0].ContextMap()["foreign"])
 }
 
-// badFiles are contents that are no session.
+// badFiles returns contents that are not sessions.
 func badFiles() map[string]string {
 	good := start225("x", abs("/w"), "a", nil)
 	return map[string]string{

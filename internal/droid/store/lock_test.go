@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLock: what is held is released once, also when it was held too late.
+// TestLock checks that a lock is released once, even if it was obtained too late.
 func TestLock(t *testing.T) {
 	released := map[string]int{}
 	release := func(name string) func() { return func() { released[name]++ } }
@@ -58,7 +58,7 @@ func TestLockThatFailed(t *testing.T) {
 	require.False(t, others)
 }
 
-// TestJoined: who has a session open sees that another process opened it later, once for each.
+// TestJoined checks that a process with an open session notices each process that opens it later, once.
 func TestJoined(t *testing.T) {
 	synctest.Test(t, testJoined)
 }

@@ -24,8 +24,8 @@ const loadingEnd = "~"
 const swept = 100
 
 // MarkOpen marks this session as open in a droid for all processes, so that none deletes it. Several may hold it. It is held until release
-// is called, or the process ends. The mark's time is that of the latest MarkOpen, see Marked. If files cannot be locked (NFS without its
-// lock service), or droid stores no sessions, other processes do not see the mark; the former is logged once.
+// is called, or the process ends. The mark has the time of the latest MarkOpen, see Marked. If files cannot be locked (NFS without its lock
+// service), or droid stores no sessions, other processes do not see the mark; the former is logged once.
 func (s *Store) MarkOpen(id string) (release func(), err error) {
 	release, path, err := s.mark(id, "")
 	if path != "" {

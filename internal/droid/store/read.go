@@ -19,8 +19,8 @@ import (
 const maxSummaryAt = 1 << 20
 
 // Summary returns the text into which droid compacted the conversation that continues in the session of this ID (0.215 and 0.225: the line
-// compaction_state after the first one). It is "" for a session that does not begin with one. The error is that of reading the store, or a
-// *NotFoundError.
+// compaction_state after the first one). It is "" for a session that does not begin with one. The error comes from reading the store, or is
+// a *NotFoundError.
 func (s *Store) Summary(id string) (string, error) {
 	return fromCopies(s, id, func(c candidate) (string, error) {
 		f, _, err := files.Open(c.path())
@@ -59,7 +59,7 @@ func summaryIn(file io.Reader) string {
 const maxResults = 1 << 20
 
 // Results returns the result texts that the model got for these calls, by the calls' IDs, as far as they are near the end of the session's
-// file. droid writes the results of parallel calls when all have ended (0.225). The error is that of reading the store, or a
+// file. droid writes the results of parallel calls when all have ended (0.225). The error comes from reading the store, or is a
 // *NotFoundError.
 func (s *Store) Results(id string, calls []string) (map[string]string, error) {
 	return fromCopies(s, id, func(c candidate) (map[string]string, error) {

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// TestResults: what the model got of calls, from the end of a file of any form.
+// TestResults checks the results that the model got for calls, read from the end of a file of any form.
 func TestResults(t *testing.T) {
 	root := t.TempDir()
 	s := New(root, zap.NewNop())

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// TestSetCWD: the directory stands where droid looks for it, and nothing else changes.
+// TestSetCWD checks that the directory is stored where droid reads it, and that nothing else changes.
 func TestSetCWD(t *testing.T) {
 	dir := abs("/new")
 	name := fmt.Sprintf("%q", dir)
@@ -45,7 +45,7 @@ func rewritten(t *testing.T, first, want string, change func(*Store) error) Sess
 	return found
 }
 
-// TestSetCWDRefuses: what is no session stays as it is.
+// TestSetCWDRefuses checks that a file that is not a session stays unchanged.
 func TestSetCWDRefuses(t *testing.T) {
 	root := t.TempDir()
 	s := New(root, zap.NewNop())

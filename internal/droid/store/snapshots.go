@@ -26,11 +26,12 @@ type Snapshot struct {
 }
 
 // Snapshots returns the files that droid edited in a session from a user message on, each as it was before an edit, in the order of the
-// edits. There are none if droid edited no file in the turn of that message, or stores them elsewhere. The error is that of reading the
+// edits. There are none if droid edited no file in the turn of that message, or stores them elsewhere. The error comes from reading the
 // list.
 //
 // The list is <home>/.factory/snapshots/manifests/<session>.snapshots.json. A text is stored below content by the SHA-256 of its
-// bytes, the first two hex digits naming a directory (0.99.0, 0.215.0 and 0.225.2, found by running them). A refused or failed edit has none.
+// bytes, the first two hex digits naming a directory (0.99.0, 0.215.0 and 0.225.2, found by running them). A refused or failed edit has
+// none.
 func (s *Store) Snapshots(session, message string) (found []Snapshot, err error) {
 	if s.err != nil {
 		return nil, s.err

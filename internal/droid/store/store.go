@@ -142,8 +142,8 @@ func (s *Store) File(id string) (string, error) {
 	return fromCopies(s, id, func(c candidate) (string, error) { return c.path(), nil })
 }
 
-// fromCopies returns the result of read for a session's file; of several for the one used last that can be read. The error is that of
-// reading the store, or a *NotFoundError.
+// fromCopies returns the result of read for a session's file; of several for the one used last that can be read. The error comes from
+// reading the store, or is a *NotFoundError.
 func fromCopies[T any](s *Store, id string, read func(c candidate) (T, error)) (none T, err error) {
 	found, cause, err := s.copies(id)
 	if err != nil {

@@ -49,7 +49,7 @@ func abs(path string) string {
 	return path
 }
 
-// What the two versions write, and how it is read.
+// Files of the two versions, and the sessions that are read from them.
 func TestSessionOfAFile(t *testing.T) {
 	const id = "11111111-2222-4333-8444-555555555555"
 	const parent = "99999999-2222-4333-8444-555555555555"
@@ -208,8 +208,8 @@ func TestOneIDInTwoFiles(t *testing.T) {
 	require.Equal(t, abs("/copy"), found.CWD)
 }
 
-// TestFindTakesTheNewestCopy: a session that was copied to another project is the
-// one that was used last, in whatever order the projects come.
+// TestFindTakesTheNewestCopy checks that for a session that was copied to another project the copy that was used last is found, in any
+// order of the projects.
 func TestFindTakesTheNewestCopy(t *testing.T) {
 	for newest, ages := range map[string][2]int{"/a": {2, 1}, "/b": {1, 2}} {
 		s := newStore(t)
@@ -222,8 +222,8 @@ func TestFindTakesTheNewestCopy(t *testing.T) {
 	}
 }
 
-// TestHiddenMessagesAreNotThePrompt: what droid writes for the model or for the
-// screen alone was not said by the user.
+// TestHiddenMessagesAreNotThePrompt checks that messages that droid writes only for the model or only for the screen do not count as the
+// user's.
 func TestHiddenMessagesAreNotThePrompt(t *testing.T) {
 	for _, visibility := range []string{"llm_only", "user_only"} {
 		var h head

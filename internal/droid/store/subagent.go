@@ -19,8 +19,8 @@ type Offset struct {
 const maxLines = 1 << 20
 
 // Subagent returns the lines of a subagent's session file from an offset on, and the offset behind them. An incomplete line is left for the
-// next call. The file must be a regular file, no symbolic link, and begin with that session and its caller. The error is that of reading
-// the store, or a *NotFoundError, also if droid has not created the file yet.
+// next call. The file must be a regular file, no symbolic link, and begin with that session and its caller. The error comes from reading
+// the store, or is a *NotFoundError, also if droid has not created the file yet.
 func (s *Store) Subagent(id string, from Offset) (lines []stream.ChildLine, to Offset, err error) {
 	if from.path != "" {
 		return readOn(id, from)

@@ -63,7 +63,7 @@ func TestSubagentIsReadOn(t *testing.T) {
 	require.Equal(t, []string{"message 2"}, kinds(lines))
 }
 
-// No more is read at once than maxLines, and a line that is longer is left out, whatever its end looks like.
+// At most maxLines are read at once, and a longer line is omitted, whatever its end looks like.
 func TestSubagentWithALongLine(t *testing.T) {
 	s, _, _ := subagentFile(t, childHead+strings.Repeat("x", 3*maxLines)+`{"type":"message","id":"1"}`+"\n"+`{"type":"message","id":"2"}`+"\n")
 	var all []string

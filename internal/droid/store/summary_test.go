@@ -10,8 +10,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// TestSummary: what a session begins with that was compacted; sessions that were not
-// have none.
+// TestSummary checks the summary at the beginning of a compacted session; other sessions have none.
 func TestSummary(t *testing.T) {
 	const start = `{"type":"session_start","id":"x"}` + "\n"
 	const compacted = `{"type":"compaction_state","summaryText":"They said hello.\nTwice."}` + "\n"

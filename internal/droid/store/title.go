@@ -135,7 +135,7 @@ func cut(text string, n int) string {
 	return text
 }
 
-// Name is the name of a thread. The zero value is that of a thread without a name.
+// Name is the name of a thread. The zero value is for a thread without a name.
 type Name struct {
 	title string
 	given int // number of times the user has set one here

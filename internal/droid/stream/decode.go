@@ -97,7 +97,7 @@ func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
 	}
 	line, err := d.dispatch(line, f)
 	if delta, ok := line.Event.(TextDelta); ok {
-		d.shape, d.before = deltaShape{}, d.shape // the shape of this line; before is that of the last different one
+		d.shape, d.before = deltaShape{}, d.shape // the shape of this line; before has the last different one
 		if d.text != nil {
 			d.shape = shapeOf(data, d.text, f.meta, line, delta)
 		}

@@ -21,7 +21,7 @@ func TestMessageWithOddDetails(t *testing.T) {
 	}
 }
 
-// A permission request whose sessions have another form is asked all the same, as droid's own.
+// A permission request with an unknown form of sessions is still shown, as droid's.
 func TestPermissionWithOddSessions(t *testing.T) {
 	for raw, want := range map[string]LenientStrings{
 		`["child","parent"]`: {"child", "parent"},

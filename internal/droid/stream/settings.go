@@ -247,7 +247,7 @@ func (p SettingsPatch) IsZero() bool { return p == SettingsPatch{} }
 //
 // For the zero Version it is the field of 0.57. Before droid's first line the version is unknown; use InitialModeSettings then.
 func ModeSettings(v Version, m Mode) SettingsPatch {
-	if v.Has(TakesAutonomyMode) {
+	if v.Supports(TakesAutonomyMode) {
 		return SettingsPatch{AutonomyMode: new(string(m))}
 	}
 	return SettingsPatch{AutonomyLevel: new(string(m))}

@@ -47,7 +47,7 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
 }
 
-// Generation returns the newest release with features of its own that this version includes, such as "0.215", "" for an older version.
+// Generation returns the newest release with new features that this version includes, such as "0.215", "" for an older version.
 func (v Version) Generation() string {
 	name := ""
 	for _, r := range []release{release099, release215, release225} {
@@ -75,11 +75,11 @@ var vocabularies = []Version{{1, 15, 0}, {1, 206, 0}, {1, 220, 0}}
 // HasVocabulary reports whether all settings keys of this version are known.
 func (v Version) HasVocabulary() bool { return slices.Contains(vocabularies, v) }
 
-// Has reports whether a droid of this version has the feature.
-func (v Version) Has(f Feature) bool { return v.atLeast(f.since.protocol) }
+// Supports reports whether a droid of this version has the feature.
+func (v Version) Supports(f Feature) bool { return v.atLeast(f.since.protocol) }
 
-// Lacks returns a text for the user: this version does not have the feature, and which release does.
-func (v Version) Lacks(f Feature) string {
+// UnsupportedText returns a text for the user: this version does not have the feature, and which release does.
+func (v Version) UnsupportedText(f Feature) string {
 	return fmt.Sprintf("This droid (protocol %s) cannot %s; droid %s and newer can. %s", v, f.can, f.since.name, Update)
 }
 
@@ -90,10 +90,10 @@ func (e *TooOldError) Error() string { return e.why }
 
 // Needs returns a *TooOldError if this version does not have the feature.
 func (v Version) Needs(f Feature) error {
-	if v.Has(f) {
+	if v.Supports(f) {
 		return nil
 	}
-	return &TooOldError{v.Lacks(f)}
+	return &TooOldError{v.UnsupportedText(f)}
 }
 
 // Update is the remedy for a droid that is too old.
@@ -107,7 +107,7 @@ func (v Version) Missing() string {
 	var can []string
 	newest := release{}
 	for _, f := range missedFeatures {
-		if !v.Has(f) {
+		if !v.Supports(f) {
 			can, newest = append(can, f.can), f.since
 		}
 	}

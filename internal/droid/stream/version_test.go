@@ -31,11 +31,11 @@ func TestFeaturesOfVersions(t *testing.T) {
 		{ClosesSessions, "0.215", []Version{v057, v099, between}, []Version{v215, v225}},
 	} {
 		for _, v := range tc.lack {
-			require.False(t, v.Has(tc.feature), "%v %v", v, tc.feature)
-			require.Contains(t, v.Lacks(tc.feature), "(protocol "+v.String()+") cannot "+tc.feature.can+"; droid "+tc.since+" and newer can")
+			require.False(t, v.Supports(tc.feature), "%v %v", v, tc.feature)
+			require.Contains(t, v.UnsupportedText(tc.feature), "(protocol "+v.String()+") cannot "+tc.feature.can+"; droid "+tc.since+" and newer can")
 		}
 		for _, v := range tc.have {
-			require.True(t, v.Has(tc.feature), "%v %v", v, tc.feature)
+			require.True(t, v.Supports(tc.feature), "%v %v", v, tc.feature)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Direction is that of a message.
+// Direction is the direction of a message.
 type Direction int
 
 // Directions, as seen from this program.
@@ -126,7 +126,9 @@ func (r *Recorder) Lines(about func(c *Connection, outline string) bool) (lines 
 }
 
 // envelope matches what is the same in all messages of a connection.
-var envelope = regexp.MustCompile(`(jsonrpc|factoryApiVersion|factoryProtocolVersion):"[^"]*",?|,_meta:\{traceparent:‹[^›]*›\}`)
+var envelope = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(jsonrpc|factoryApiVersion|factoryProtocolVersion):"[^"]*",?|,_meta:\{traceparent:‹[^›]*›\}`)
+})
 
 // line returns a message as text: time, connection, direction, how many bytes, and the outline without its envelope.
 func (m *message) line() string {
@@ -136,6 +138,6 @@ func (m *message) line() string {
 		fmt.Fprintf(&b, " in %d messages", n)
 	}
 	b.WriteString(" ")
-	b.WriteString(envelope.ReplaceAllString(m.outline, ""))
+	b.WriteString(envelope().ReplaceAllString(m.outline, ""))
 	return b.String()
 }

@@ -294,7 +294,7 @@ func (f *StdioBridge) fail(ctx context.Context, fail *ServerGoneError, editor <-
 	return fail
 }
 
-// isEnd reports whether an error is that of a connection whose other end was killed.
+// isEnd reports whether an error means that the other end of a connection was killed.
 func isEnd(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

@@ -29,7 +29,7 @@ type EditorConn struct {
 	Interactive bool            // a person runs it in a terminal, and sends no requests
 	Linger      time.Duration   // how long to stay after the reason for the end was sent
 
-	// AdaptError adapts an error to what the client displays; method is that of the failed request. It may be nil.
+	// AdaptError adapts an error to what the client displays; method is the method of the failed request. It may be nil.
 	AdaptError func(method string, e *jsonrpc.Error) *jsonrpc.Error
 }
 

@@ -147,7 +147,7 @@ const journalTime = 10 * time.Second
 // errLate is the error of a disk that does not store the lines to be read in time.
 var errLate = errors.New("the disk does not take it in time")
 
-// read passes the lines between two offsets to line, each without its end and in memory of its own. If the oldest of them were removed, it
+// read passes the lines between two offsets to line, each without its end and in separate memory. If the oldest of them were removed, it
 // first calls lost with their size.
 func (f *journalFile) read(from, end int64, lost func(bytes int64), line func([]byte)) error {
 	files, begin, err := f.open(end)

@@ -437,7 +437,7 @@ func TestQuestionAboutARequest(t *testing.T) {
 	})
 }
 
-// An agent's stderr reaches the bridge of its own editor, which has asked for it.
+// An agent's stderr reaches the bridge of its editor, which has asked for it.
 func TestStderrOfAnAgent(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		for _, local := range []bool{true, false} {

@@ -44,7 +44,7 @@ type ClientOptions struct {
 	Local bool
 	// From is its origin, for Status: "socket", "127.0.0.1:51234".
 	From string
-	// Role is what it may do; a local client may do everything.
+	// Role limits its calls; a local client may do everything.
 	Role Role
 	// Token is the name of the token that it presented, and Connection the ID of its connection, for the log.
 	Token, Connection string

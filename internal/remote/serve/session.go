@@ -322,7 +322,7 @@ func (o *session) applyUpdate(params []byte) {
 	}
 }
 
-// setOptions records options. The mode and the model among them also have fields of their own in ACP.
+// setOptions records options. The mode and the model among them also have separate fields in ACP.
 func (o *session) setOptions(options []byte) {
 	o.options = bytes.Clone(options)
 	var all []struct {

@@ -33,8 +33,8 @@ func (a *fakeAgent) heard() string {
 	return strings.Join(all, ", ")
 }
 
-// For each state of a session and each event: what continues and what is sent. agent is what its agent gets, and told a part of what the
-// client gets.
+// TestSessionLifetime checks, for each state of a session and each event, what continues and what is sent. agent lists the input of its
+// agent, and told a part of the client's input.
 func TestSessionLifetime(t *testing.T) {
 	states := map[string]func(s *restCase){
 		"resting": func(s *restCase) {

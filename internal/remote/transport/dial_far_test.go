@@ -160,7 +160,7 @@ func (c *slowConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A message that takes minutes to send is not cut off, though no ping can be sent meanwhile; a write that makes no progress is.
+// A message that takes minutes to send is not cut off, though no ping can be sent during it; a write that makes no progress is.
 func TestSlowUpload(t *testing.T) {
 	for name, link := range map[string]struct {
 		every time.Duration

@@ -147,7 +147,7 @@ func (r *Relay) explain(exit subprocess.Exit) *Failure {
 // maxSaid is how many of the last output lines an error has.
 const maxSaid = 6
 
-// agentInfo is what an agent declares in its answer to initialize.
+// agentInfo is an agent's answer to initialize, in part.
 type agentInfo struct {
 	ProtocolVersion int
 	Info            struct{ Name, Version string } `json:"agentInfo"`

@@ -43,7 +43,7 @@ func (r *Relay) pump(w *direction, out *jsonrpc.Outbox, hear func(line []byte) [
 				return
 			}
 			switch line = hear(line); {
-			case len(line) > relay.Batch: // it has memory of its own, with room for its line end
+			case len(line) > relay.Batch: // it has separate memory, with room for its line end
 				putNow(out, waiting)
 				put(out, append(line, '\n'))
 				waiting = waiting[:0]

@@ -40,7 +40,7 @@ type Options struct {
 	Version      string // of this program
 	Log          *zap.Logger
 
-	// AdaptError adapts an error to what the client displays; method is that of the failed request. It may be nil.
+	// AdaptError adapts an error to what the client displays; method is the method of the failed request. It may be nil.
 	AdaptError func(client protocol.ClientCapabilities, method string, e *jsonrpc.Error) *jsonrpc.Error
 }
 

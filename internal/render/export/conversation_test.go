@@ -57,8 +57,7 @@ func TestImagesOfCalls(t *testing.T) {
 	require.Equal(t, []string{"data:image/png;base64,AA==", "data:image/gif;base64,BB=="}, call.images)
 }
 
-// What one side says stands under one heading; another prompt or another model begins
-// a new one.
+// The text of one side comes under one heading; another prompt or another model begins a new one.
 func TestBlocks(t *testing.T) {
 	at := time.Date(2026, 11, 22, 6, 10, 0, 0, time.UTC)
 	c := new(Conversation)
@@ -88,7 +87,7 @@ func TestBlocks(t *testing.T) {
 	require.Contains(t, rendered(t, new(Conversation)), "<title>droid session</title>")
 }
 
-// What the user typed stays as it is, but for code between fences.
+// The user's text stays unchanged, except for code between fences.
 func TestTypedText(t *testing.T) {
 	c := new(Conversation)
 	c.addUser(said("", "  # no heading\n\n\t* no  list\n```go\nfunc f()\n```\nafter <b>"))

@@ -57,8 +57,7 @@ func TestWideTable(t *testing.T) {
 	require.Less(t, len(page), 12*len(source))
 }
 
-// A row with more or fewer cells than the table, often one with code that has the sign in it,
-// keeps what it has.
+// A row with more or fewer cells than the table, often one with code that contains the separator, keeps its content.
 func TestCellsAreKept(t *testing.T) {
 	for source, cells := range map[string]int{"|a|\n|-|\n|b|": 2, "|a|b|\n|-|-|\n|`c || d`|e|": 6, "|a|\n|-|\n|b\\|c|": 2, "a|b\n-|-\nc|d|e": 5, "> |a|\n> |-|\n> |b|": 2,
 		"x\n\n- y\n  |a|\n  |-|\n  |b|\n\nz": 2, "x\n\n- y\n  |a|\n  |-|\n  |b|c|\n\nz": 3, "a\n|-|\n": 1, "|a|b|\n|:-:|:-|\n|c": 3, "x\ny\na\n|-|\n|b|c": 3, "a|b\n|-|": 0, "a\n-\nb": 0} {
@@ -111,7 +110,7 @@ func TestLatePageIsPlain(t *testing.T) {
 	require.Equal(t, "<p class=\"typed\">**a** &lt;b&gt;</p>\n", string(p.Markdown("**a** <b>")))
 }
 
-// What a user typed is there whole, also where it looks like a fence.
+// The user's text is shown as a whole, even if it looks like a fence.
 func TestTypedIsKept(t *testing.T) {
 	for source, want := range map[string]string{
 		"```ls -la``` what is it?\nb": "<p class=\"typed\">```ls -la``` what is it?\nb</p>\n",

@@ -22,7 +22,7 @@ type Options struct {
 	Summary string
 }
 
-// Turn is what was observed of a turn and may be missing from its history.
+// Turn has observations of a turn that may be missing from its history.
 type Turn struct {
 	Model string            // the model ID at its beginning, "" if unknown
 	Used  stream.TokenUsage // zero if droid did not report it

@@ -54,8 +54,7 @@ func TestPageIsSelfContained(t *testing.T) {
 	require.NotRegexp(t, `src="[^d]`, page)
 }
 
-// What the user attached is named where they did not mention it, and a call that
-// failed shows all that it said.
+// The user's attachments are named if the text does not mention them, and a failed call shows all of its output.
 func TestPageHasWhatTheEditorShows(t *testing.T) {
 	page := pageOf(t, `[
 		{"id":"u","role":"user","content":[{"type":"document","source":{"type":"text","mediaType":"text/plain","name":"/w/a.txt"}},{"type":"text","text":"read it"}]},
@@ -218,8 +217,7 @@ func TestFailedTurns(t *testing.T) {
 	}
 }
 
-// An answer that was cut and goes on in another message is one text: its code does not
-// fall apart.
+// An answer that was cut and continues in another message is one text: its code is not split.
 func TestCutAnswerIsOneText(t *testing.T) {
 	page := pageOf(t, "["+`{"id":"a1","role":"assistant","content":[{"type":"text","text":"`+"```go\\nfunc f() {\\n"+`"}]},
 		{"id":"x","role":"user","visibility":"llm_only","content":[{"type":"text","text":"Your previous response ended before completion. Continue where you left off."}]},
@@ -228,14 +226,14 @@ func TestCutAnswerIsOneText(t *testing.T) {
 	require.Equal(t, 1, strings.Count(page, "<pre"))
 }
 
-// A call without a result says so; what droid says outside the conversation is a note.
+// A call without a result is marked as such; droid's messages outside the conversation are notes.
 func TestUnfinishedCallsAndNotices(t *testing.T) {
 	page := pageOf(t, `[{"id":"a","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Execute","input":{"command":"sleep 9"}}]},
 		{"id":"n","role":"system","visibility":"user_only","content":[{"type":"text","text":"So it *is*"}]}]`, Options{})
 	contains(t, page, "not finished", "sleep", `<p class="note typed" dir="auto">So it *is*</p>`)
 }
 
-// A page of what a conversation was compacted into begins with the summary, as Markdown.
+// The page of a compacted conversation begins with the summary, as Markdown.
 func TestSummaryOfWhatWasSaidBefore(t *testing.T) {
 	const history = `[{"id":"u","role":"user","content":[{"type":"text","text":"And now?"}]}]`
 	page := pageOf(t, history, Options{Summary: "The user wants **tea**."})

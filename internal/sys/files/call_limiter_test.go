@@ -81,7 +81,7 @@ func TestCallsThatHang(t *testing.T) {
 	})
 }
 
-// Calls that are not late share the places, and also a path: nobody is refused for the company.
+// Calls that are not late share the slots, and also a path: none is refused because of the others.
 func TestCallsThatAreOnlyMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCallLimiter(testMost, testBound)
@@ -101,7 +101,7 @@ func TestCallsThatAreOnlyMany(t *testing.T) {
 	})
 }
 
-// Who does not want the answer any more waits no longer; a path is not called dead for that.
+// A caller that no longer wants the answer stops waiting; the path does not count as hanging for that.
 func TestCancelledCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := &slow{revived: make(chan struct{})}, NewCallLimiter(testMost, testBound)
@@ -125,7 +125,7 @@ func TestCancelledCall(t *testing.T) {
 	})
 }
 
-// What is to be let go of is let go of, though the disk hangs where something else is.
+// Resources are released even if the disk hangs elsewhere.
 func TestCleanupWhileAnotherCallHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCallLimiter(testMost, time.Minute)
@@ -138,7 +138,7 @@ func TestCleanupWhileAnotherCallHangs(t *testing.T) {
 	})
 }
 
-// A panic of the call is one of who waits for it; who ends with the Context of the calls waits no longer.
+// A panic of the call reaches a caller that waits for it; a caller whose Context ends stops waiting.
 func TestCallPanicsAndContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCallLimiter(testMost, time.Minute)

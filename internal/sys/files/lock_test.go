@@ -44,7 +44,7 @@ func TestOneTakesALock(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
-// TestLockThatIsALink: nothing is made where a link leads, and it is no lock.
+// TestLockThatIsALink checks that no file is created at a link's target, and that a link is not a lock.
 func TestLockThatIsALink(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("symbolic links need a right there")
@@ -118,8 +118,7 @@ func TestShare(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
-// Many ask at once about what a killed process left: none of them takes another one's look
-// for a use.
+// Many concurrent checks of a killed process's leftovers do not mistake each other's for a use.
 func TestConcurrentProbes(t *testing.T) {
 	dir := t.TempDir()
 	path, mine := filepath.Join(dir, "died"), filepath.Join(dir, "mine")
@@ -148,8 +147,7 @@ func TestConcurrentProbes(t *testing.T) {
 	require.Empty(t, entries)
 }
 
-// That somebody has a lock, that nobody can have one, and that it cannot be known are
-// different answers.
+// TestNoLock checks that three answers differ: somebody has the lock, locks are not possible, and the state is unknown.
 func TestNoLock(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("what is open is locked there")

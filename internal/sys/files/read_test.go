@@ -58,9 +58,8 @@ func TestLinksAreFollowedOrNot(t *testing.T) {
 	require.Error(t, err)
 }
 
-// What is no file is not opened: a pipe that nobody writes would wait for ever, and the
-// kernel's files are this program's, not droid's: /proc/self/environ has the keys that the
-// agent was started with.
+// Only regular files are opened: a pipe without a writer would block forever, and the kernel's files belong to this program, not droid:
+// /proc/self/environ has the keys with which the agent was started.
 func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no /proc")

@@ -44,8 +44,8 @@ var shimTarget = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)("%_prog%"\s+)?"%(?:~dp0|dp0%)\\?([^"%\r\n]+)"\s+%\*\s*$`)
 })
 
-// resolveShim returns what npm's batch file in dir starts: a program, or a script and the Node to run it with (beside the file; the caller
-// falls back to the one in the PATH). Both are "" for any other batch file.
+// resolveShim returns what npm's batch file in dir starts: a program, or a script and the Node to run it with (in the directory of the
+// file; the caller falls back to the one in the PATH). Both are "" for any other batch file.
 func resolveShim(text, dir string) (program, script string) {
 	found := shimTarget().FindAllStringSubmatch(text, -1)
 	if len(found) == 0 {

@@ -100,8 +100,7 @@ func TestTerminateAsksAllButTheGuard(t *testing.T) {
 	h.allGone(t)
 }
 
-// Of a program with a tree, what it starts after it was asked to end does not live on
-// either, in whichever group it is.
+// Processes that a program with a tree starts after it was asked to end do not survive either, whatever their group.
 func TestTreeEndsWithWhatStartsLate(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip(err)
@@ -125,7 +124,7 @@ func TestTreeEndsWithWhatStartsLate(t *testing.T) {
 	require.Zero(t, h.Exit(time.Minute).Code)
 }
 
-// What forks while it is looked for is found, too.
+// A process that forks during the search is found, too.
 func TestTreeEndsWhatForks(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip(err)
@@ -146,7 +145,7 @@ func TestStartFails(t *testing.T) {
 	require.ErrorIs(t, err, ErrNotFound)
 }
 
-// Without a shell for the guard of a group, a program runs all the same.
+// If there is no shell for the guard of a group, a program still runs.
 func TestProgramRunsWithoutAGuard(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	require.NoError(t, err)
@@ -188,7 +187,7 @@ func ownAndWait() {
 	os.Exit(0)
 }
 
-// All of the group ends when its owner is killed and can do nothing about it, and what is the program's alone is removed.
+// All of the group ends when its owner is killed and cannot act, and the program's private files are removed.
 func TestGroupEndsWithItsOwner(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "-a b")

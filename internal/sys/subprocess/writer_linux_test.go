@@ -19,8 +19,7 @@ func TestPipesHaveTheCall(t *testing.T) {
 	require.NotNil(t, w.conn)
 }
 
-// TestWriteDoesNotWakeIdleReader: what is written while nobody reads is no event for Go's poller, and
-// is there for who reads next.
+// TestWriteDoesNotWakeIdleReader checks that data written while nobody reads is no event for Go's poller, and is there for the next reader.
 func TestWriteDoesNotWakeIdleReader(t *testing.T) {
 	in, out := pair(t)
 	r := newPipeReader(in).(*pipe)
@@ -50,7 +49,7 @@ func TestWriteDoesNotWakeIdleReader(t *testing.T) {
 	}
 }
 
-// TestLargeTransferThroughPipe: no byte is lost between a reader who waits and a writer who does.
+// TestLargeTransferThroughPipe checks that no byte is lost between a waiting reader and a waiting writer.
 func TestLargeTransferThroughPipe(t *testing.T) {
 	in, out := pair(t)
 	r := newPipeReader(in)

@@ -70,8 +70,8 @@ type definition struct {
 	response     bool // it is a response of the agent; otherwise params that it sends
 }
 
-// methodsOf finds what an agent sends: params of the client's methods, results of its own. The schema names the methods in x-method and
-// x-side.
+// methodsOf finds the messages that an agent sends: params of the client's methods, results of the agent's. The schema names the methods in
+// x-method and x-side.
 func methodsOf(schema []byte) ([]definition, error) {
 	var doc struct {
 		Defs map[string]struct {

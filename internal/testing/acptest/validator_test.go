@@ -119,7 +119,7 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// Air takes subagents as sessions in a form of its own, whichever capability it declares.
+// Air takes subagents as sessions in a private form, whichever capability it declares.
 func TestSubagentsForAir(t *testing.T) {
 	v := load(t)
 	air := func(capability string) string {

@@ -47,7 +47,7 @@ func TestDroppableDecides(t *testing.T) {
 	require.Empty(t, shown, "View.Droppable has no case for these")
 }
 
-// cases returns the types in the cases of a function, such as "stream.Lost". path is that of its file in internal.
+// cases returns the types in the cases of a function, such as "stream.Lost". path is the path of its file in internal.
 func cases(t *testing.T, path, function string) map[string]bool {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, text(t, path), 0)

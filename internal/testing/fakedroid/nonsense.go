@@ -16,8 +16,8 @@ const hugeLine = 20 << 20
 //
 //	huge     a line of 20 MiB before the text
 //	silence  nothing after the echo, until interrupted
-//	wedge    nothing at all any more, interrupt and end of input included
-//	         (quirk 25); only for a process of its own, which must be killed
+//	wedge    no reaction any more, not even to an interrupt or the end of input
+//	         (quirk 25); only for a separate process, which must be killed
 //	die      half of the text, then exit code 3 with words on stderr
 //	idle     idle before the snapshot of the message (seed 0.36.2)
 //

@@ -18,7 +18,7 @@ const smallFile = 64 << 10
 // byteOrderMark may be the beginning of a UTF-8 file.
 const byteOrderMark = "\ufeff"
 
-// state is what can be observed of a file without reading a large one.
+// state has the properties of a file that can be observed without reading a large one.
 type state struct {
 	info    fs.FileInfo // nil if there is no file
 	content string      // of a small file

@@ -1,5 +1,5 @@
-// Package udiff compares texts line by line, as `diff -u` does, with three lines of context, and merges two changes of a text. The
-// comparison is that of the Go tools, in github.com/aymanbagabas/go-udiff. show displays edits with it, editorfs merges them.
+// Package udiff compares texts line by line, as `diff -u` does, with three lines of context, and merges two changes of a text. It uses the
+// comparison of the Go tools, in github.com/aymanbagabas/go-udiff. render displays edits with it, editorfs merges them.
 package udiff
 
 import (

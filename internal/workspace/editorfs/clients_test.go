@@ -210,7 +210,7 @@ func TestEmptyAnswers(t *testing.T) {
 	})
 }
 
-// TestLastNewlineIsDropped in reads, and what the editor gets is written as it is.
+// TestLastNewlineIsDropped checks an editor that drops the last newline in reads, and writes its input unchanged.
 func TestLastNewlineIsDropped(t *testing.T) {
 	for _, text := range []string{three, "one\r\ntwo\r\n", "one\n", "\n", "one\n\n", "one", "one\ntwo"} {
 		bubble(t, nil, func(r *room) {
@@ -347,8 +347,7 @@ func TestEditorReportsWrongText(t *testing.T) {
 	})
 }
 
-// TestReloadBehindAWrite: a reload of the old text lands behind the write. A second write makes the
-// edit the agent's again.
+// TestReloadBehindAWrite checks a reload of the old text that comes after the write. A second write makes the edit the agent's again.
 func TestReloadBehindAWrite(t *testing.T) {
 	t.Parallel()
 	again := 0

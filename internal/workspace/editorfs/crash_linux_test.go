@@ -222,9 +222,9 @@ func killedWithObstacle(t *testing.T, kind string, o crashObstacle) (what []stri
 	return what
 }
 
-// TestDirectoryShutsBeforeTheRename: the temporary file has its name, and can neither take the file's
-// place nor be removed. The edit is done all the same; the temporary file goes when it can, and nothing
-// else happens then, also where the user has taken the edit back.
+// TestDirectoryShutsBeforeTheRename checks a directory that becomes read-only: the temporary file can neither replace the file nor be
+// removed. The edit is still made; the temporary file is removed once that is possible, without any other effect, even if the user has
+// undone the edit.
 func TestDirectoryShutsBeforeTheRename(t *testing.T) {
 	base, path := crashRoom(t, "shut")
 	giveAway(t, base)

@@ -23,8 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// crashEnv has what a child process does: the base directory, the kind of edit, and at
-// which of its steps it kills itself, with commas between.
+// crashEnv has the instructions of a child process, separated by commas: the base directory, the kind of edit, and the step at which it
+// kills itself.
 const crashEnv = "DROID_ACP_TEST_EDIT_CRASH"
 
 const (
@@ -142,9 +142,9 @@ func crashProgram() string {
 	return os.Args[0]
 }
 
-// crash runs a child until it kills itself at a step, or is killed some time after
-// droid has written. meanwhile is called from then on. It reports how far it came. No test that calls it runs beside
-// others (t.Parallel): between its fork and its exec the child holds their locks.
+// crash runs a child until it kills itself at a step, or is killed some time after droid has written, when meanwhile is called. It reports
+// how far it came. No test that calls it may be parallel (t.Parallel): between its fork and its exec the child holds the locks of the
+// others.
 func crash(t *testing.T, base, kind string, step int, kill time.Duration, meanwhile ...func()) (wrote, done bool) {
 	cmd := exec.Command(crashProgram())
 	cmd.Env = append(os.Environ(), crashEnv+"="+strings.Join([]string{base, kind, strconv.Itoa(step)}, ","))
@@ -189,7 +189,7 @@ func crashRoom(t *testing.T, kind string) (base, path string) {
 	return base, path
 }
 
-// replayed opens the journal as the next agent does, and looks what the file has then.
+// mended opens the journal like the next agent, and checks the file's content.
 func mended(t *testing.T, base, path, kind string, wrote bool) {
 	t.Helper()
 	f := newFiles(Options{Journal: filepath.Join(base, "journal")})

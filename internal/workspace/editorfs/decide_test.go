@@ -80,7 +80,7 @@ func TestJudgeWrite(t *testing.T) {
 	require.Equal(t, findingUnseen, judgeWrite("", "x\n", "x\n", "", false), "a new file")
 }
 
-// TestReconcile has what becomes of each text that somebody else has saved over an edit of "2" in three lines.
+// TestReconcile checks the outcome for each text that somebody else has saved over an edit of "2" in three lines.
 func TestReconcile(t *testing.T) {
 	const base, droids = "1\n2\n3\n", "1\ntwo\n3\n"
 	for name, tc := range map[string]struct {

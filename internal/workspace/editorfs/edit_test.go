@@ -102,8 +102,8 @@ func TestLateWriteIsRepaired(t *testing.T) {
 	})
 }
 
-// TestLateWriteBehindAnother: the editor does a write when droid has changed the same line again. That is nobody's save, and
-// the user gets no message.
+// TestLateWriteBehindAnother checks an editor that carries out a write after droid has changed the same line again. That does not count as
+// a save, and the user gets no message.
 func TestLateWriteBehindAnother(t *testing.T) {
 	var slow atomic.Int64
 	bubble(t, func(o *testeditor.Options) {
@@ -126,8 +126,8 @@ func TestLateWriteBehindAnother(t *testing.T) {
 	})
 }
 
-// TestLateSaveKeepsWhatWasTyped: the editor saves what the user has typed only when droid has long edited the file
-// without it. Both changes stay if they do not overlap; else the user's does, and they are notified.
+// TestLateSaveKeepsWhatWasTyped checks an editor that saves the user's text only long after droid has edited the file without it. Both
+// changes stay if they do not overlap; otherwise the user's does, and they are notified.
 func TestLateSaveKeepsWhatWasTyped(t *testing.T) {
 	for typed, droid := range map[string]struct{ change, disk string }{
 		"apart": {"one\ntwo\nthree\ndroid\n", "user\none\ntwo\nthree\ndroid\n"},
@@ -162,7 +162,7 @@ func TestLateSaveKeepsWhatWasTyped(t *testing.T) {
 	}
 }
 
-// TestUserSavesBeforeALateAnswer: what the user has saved long before the late answer stays.
+// TestUserSavesBeforeALateAnswer checks that a text stays that the user saved long before the late answer.
 func TestUserSavesBeforeALateAnswer(t *testing.T) {
 	bubble(t, func(o *testeditor.Options) {
 		o.Late = func(method, _ string) time.Duration {
@@ -294,7 +294,7 @@ func TestPanicAtEachStep(t *testing.T) {
 	}
 }
 
-// TestContextEndsAtEachStep: nobody waits any more, and droid's text is on disk.
+// TestContextEndsAtEachStep checks that droid's text is on the disk if the context ends at any step.
 func TestContextEndsAtEachStep(t *testing.T) {
 	for _, step := range []stepName{stepJournal, stepOld, stepRename, stepRead, stepWrite, stepLook, stepTimes} {
 		t.Run(string(step), func(t *testing.T) {
@@ -322,8 +322,7 @@ func TestContextEndsAtEachStep(t *testing.T) {
 	}
 }
 
-// TestFullDisk: an operation fails some times. What droid wrote is there in the end, or
-// kept until it can be written.
+// TestFullDisk makes an operation fail some times. droid's text is on the disk in the end, or kept until it can be written.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"look", "journal", "put", "rename"} {
@@ -432,8 +431,8 @@ func TestTwoSessions(t *testing.T) {
 	}
 }
 
-// TestEditBesideAnother: an edit that could not wait any longer is written while another one is on its way to the editor. Both
-// are on the disk where they do not meet; else one of them gives way, and that is told.
+// TestEditBesideAnother checks an edit that could not wait any longer and is written while another one is on its way to the editor. Both
+// are on the disk if they do not overlap; otherwise one of them gives way, and a note says so.
 func TestEditBesideAnother(t *testing.T) {
 	t.Parallel()
 	for name, behind := range map[string]string{"apart": "three\n", "met": "one\n"} {
@@ -517,8 +516,8 @@ func TestConcurrentEditsOfSeveralFiles(t *testing.T) {
 	})
 }
 
-// TestEditIsWrittenOver: an edit that could not wait any longer is written over by the one before it, before its own hook runs.
-// What the hook finds is not taken for droid's text: the model is notified.
+// TestEditIsWrittenOver checks an edit that could not wait any longer and is overwritten by the previous one before its hook runs. The hook
+// does not take the text that it finds for droid's: the model is notified.
 func TestEditIsWrittenOver(t *testing.T) {
 	tabs := func(_, text string) string { return strings.ReplaceAll(text, "droid", "\tdroid") }
 	for name, format := range map[string]func(string, string) string{"as it is": nil, "formatted": tabs} {
@@ -630,7 +629,7 @@ func TestTypingWhileTheUserIsAsked(t *testing.T) {
 	}
 }
 
-// TestUserTypesDuringAnEdit: what the user types while droid writes is not lost.
+// TestUserTypesDuringAnEdit checks that text is not lost that the user types while droid writes.
 func TestUserTypesDuringAnEdit(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path := r.has("a.txt", three)
@@ -646,8 +645,8 @@ func TestUserTypesDuringAnEdit(t *testing.T) {
 	})
 }
 
-// TestUserTypesInAnEditSoonAfterAnother: the editor saves what the user types with droid's text, and is given that once more, since it
-// may have met a reload. The user is notified.
+// TestUserTypesInAnEditSoonAfterAnother checks that the editor saves the user's text together with droid's, and gets that once more, since
+// a reload may have come in between. The user is notified.
 func TestUserTypesInAnEditSoonAfterAnother(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path := r.has("a.txt", three)
@@ -665,8 +664,8 @@ func TestUserTypesInAnEditSoonAfterAnother(t *testing.T) {
 	})
 }
 
-// TestUserSavesDuringAnEdit: what the user has typed while droid writes, and saves while the editor is waited for, stays.
-// Both changes are made if they do not overlap; else the user's stays, and user and droid are notified.
+// TestUserSavesDuringAnEdit checks that text stays that the user typed while droid wrote, and saved while the agent waited for the editor.
+// Both changes are made if they do not overlap; otherwise the user's stays, and user and droid are notified.
 func TestUserSavesDuringAnEdit(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ droid, disk, note string }{
@@ -729,8 +728,8 @@ func TestUserSavesDuringAnEdit(t *testing.T) {
 	}
 }
 
-// TestUserSavesBehindAWrite: what the user types and saves when the editor was asked to write droid's text, and has not answered
-// or refuses, stays, with droid's edit where the two do not meet. Nothing goes untold.
+// TestUserSavesBehindAWrite checks that text stays that the user types and saves after the editor was asked to write droid's text, and
+// before it answers or if it refuses; droid's edit stays with it if they do not overlap. Each loss is reported.
 func TestUserSavesBehindAWrite(t *testing.T) {
 	t.Parallel()
 	for _, refuses := range []bool{false, true} {
@@ -793,8 +792,8 @@ func TestUserSavesBehindAWrite(t *testing.T) {
 	}
 }
 
-// TestLateWriteOverASave: what the user has saved comes back over what the editor makes of droid's text late. What is reported is
-// that, and not that droid's edit was made.
+// TestLateWriteOverASave checks that the user's saved text is restored over the editor's late result of droid's text. The report says so,
+// and not that droid's edit was made.
 func TestLateWriteOverASave(t *testing.T) {
 	var slow atomic.Bool
 	bubble(t, func(o *testeditor.Options) {
@@ -867,7 +866,7 @@ type typing struct{ instant }
 
 func (typing) ReadTextFile(context.Context, string) (string, error) { return "user\nmore\n", nil }
 
-// TestUserSavesANewFile: what the user saves where droid makes a file stays.
+// TestUserSavesANewFile checks that the user's text stays if they save a file that droid creates at the same time.
 func TestUserSavesANewFile(t *testing.T) {
 	for saved, want := range map[string]string{"user\n": "user\n", "": four} {
 		bubble(t, nil, func(r *room) {
@@ -887,7 +886,7 @@ func TestUserSavesANewFile(t *testing.T) {
 	}
 }
 
-// TestSeveralEditsWhileTheUserTypes: the user types right behind each edit, and nothing is lost.
+// TestSeveralEditsWhileTheUserTypes checks that nothing is lost if the user types right after each edit.
 func TestSeveralEditsWhileTheUserTypes(t *testing.T) {
 	for name, delay := range delays() {
 		t.Run(name, func(t *testing.T) {
@@ -1013,8 +1012,8 @@ func reloading(o *testeditor.Options, seed uint64, delay, load time.Duration) {
 	o.Late = o.Slow
 }
 
-// TestReloadsOnTheirWay: reloads take their time between the disk and the buffer, so they
-// land at any moment of an edit. The disk has droid's text behind each edit all the same.
+// TestReloadsOnTheirWay checks that the disk has droid's text after each edit, although a reload takes time from the disk to the buffer, so
+// it may happen at any moment of an edit.
 func TestReloadsOnTheirWay(t *testing.T) {
 	t.Parallel()
 	listed, edits := 0, 0
@@ -1071,7 +1070,8 @@ func TestReloadOfATextBeforeTheOldOne(t *testing.T) {
 	}
 }
 
-// TestSlowFormatterSoonAfter: an editor that saves slowly and formats keeps what it makes of an edit soon after another one.
+// TestSlowFormatterSoonAfter checks that an editor that saves slowly and formats keeps its result of an edit that came soon after another
+// one.
 func TestSlowFormatterSoonAfter(t *testing.T) {
 	bubble(t, func(o *testeditor.Options) {
 		o.Format = func(_, text string) string { return strings.ReplaceAll(text, "  ", "\t") }

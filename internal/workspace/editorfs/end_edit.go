@@ -69,7 +69,7 @@ func (d *Overlay) PendingWarnings() (texts []string) {
 	return texts
 }
 
-// deliver delivers one file to the editor; if slow, the editor is not asked. A file that could not be locked is waited for until beside is
+// deliver delivers one file to the editor; if slow, the editor is not asked. It waits for a lock that could not be taken until beside is
 // done. late reports whether the editor has not answered in time.
 func (d *Overlay) deliver(ctx, beside context.Context, h *lockedFile, slow bool) (note string, late bool) {
 	defer d.recoverPanic("an edit could not be completed")
@@ -91,7 +91,7 @@ func (d *Overlay) deliver(ctx, beside context.Context, h *lockedFile, slow bool)
 		d.rewritten(h, n)
 		return "", false
 	}
-	h.saved = nil // the mtime is that of droid's own write
+	h.saved = nil // the mtime is from droid's write
 	d.noteWritten(h.resolved, n.info.ModTime(), n.text)
 	d.files.noteDisk(h.resolved, n, false)
 	switch {

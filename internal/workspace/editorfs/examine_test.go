@@ -82,7 +82,7 @@ func TestWhatTheEditorSaves(t *testing.T) {
 	}
 }
 
-// autosaving is an editor that saves what its user types along with what it is asked to, and has more typed since.
+// autosaving is an editor that saves its user's text along with each requested write, and has more typed since.
 type autosaving struct {
 	instant
 	typed string
@@ -100,8 +100,8 @@ func (a autosaving) ReadTextFile(ctx context.Context, path string) (string, erro
 	return text, err
 }
 
-// TestAutosaveIsWrittenOver: what the editor has saved with droid's text, and what does not count as what it made of that, is
-// not written over untold.
+// TestAutosaveIsWrittenOver checks that text which the editor saved with droid's, and which is not the editor's result of droid's text, is
+// not overwritten without a message.
 func TestAutosaveIsWrittenOver(t *testing.T) {
 	for typed, told := range map[string]int{"user\nTEXT": 1, "user\r\nTEXT": 1, "TEXT": 0} {
 		bubble(t, nil, func(r *room) {
@@ -114,8 +114,8 @@ func TestAutosaveIsWrittenOver(t *testing.T) {
 	}
 }
 
-// TestOwnPartOfATextIsNotTold: a part of the text that we have left ourselves, as a write in place failed, is not reported as something
-// that the editor had saved; nor one that somebody has saved over since.
+// TestOwnPartOfATextIsNotTold checks that a partial text, left by this program's failed write in place, is not reported as saved by the
+// editor, nor is one that somebody has saved over since.
 func TestOwnPartOfATextIsNotTold(t *testing.T) {
 	for _, inPlace := range []bool{false, true} {
 		e := &edit{base: three, text: four, n: &content{text: four}, sent: !inPlace}
@@ -129,8 +129,8 @@ func TestOwnPartOfATextIsNotTold(t *testing.T) {
 	}
 }
 
-// TestSomebodySavesBehindDroid: what is on disk when the old text is to be put there stays, with droid's edit where the two
-// do not overlap; else both are reported.
+// TestSomebodySavesBehindDroid checks that text which somebody saved before the old text is restored on the disk stays, with droid's edit
+// if they do not overlap; otherwise both are reported.
 func TestSomebodySavesBehindDroid(t *testing.T) {
 	t.Parallel()
 	for saved, want := range map[string]string{"somebody\n": "somebody\n", three + "somebody\n": four + "somebody\n", four + "somebody\n": four + "somebody\n"} {

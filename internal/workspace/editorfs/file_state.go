@@ -223,7 +223,7 @@ func (f *Files) noteDelivered(resolved, saved string) {
 	f.fileState(resolved).delivered[1] = f.exact(saved)
 }
 
-// wasDelivered reports whether a text is that of the last delivered edit.
+// wasDelivered reports whether text is the text of the last delivered edit.
 func (f *Files) wasDelivered(resolved, text string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

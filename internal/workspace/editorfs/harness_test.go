@@ -83,7 +83,7 @@ func (r *room) open(step func(stepName)) *Files {
 	return f
 }
 
-// close ends it all, and sees that nothing is left behind.
+// close ends everything, and checks that nothing is left behind.
 func (r *room) close() {
 	r.overlay.Close()
 	r.files.Close()
@@ -112,7 +112,7 @@ func (r *room) has(name, text string) string {
 	return path
 }
 
-// writes is somebody's write to the disk.
+// writes writes to the disk as somebody else.
 func (r *room) writes(path, text string) {
 	r.Helper()
 	require.NoError(r, os.WriteFile(path, []byte(text), 0o644))

@@ -195,7 +195,7 @@ func load(file *os.File) (entry, string, error) {
 	return parse(data)
 }
 
-// isEntry reports whether a name is that of an entry, possibly one already reported.
+// isEntry reports whether a file of this name is an entry, possibly one already reported.
 func isEntry(name string) bool {
 	id, rest, _ := strings.Cut(name, ".")
 	return isID(id) && strings.HasPrefix("."+rest, editEnd) && !strings.HasSuffix(name, damagedEnd)

@@ -97,7 +97,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayLeavesOtherFilesAlone: what a damaged or forged entry names is not touched.
+// TestReplayLeavesOtherFilesAlone checks that the file that a damaged or forged entry names is not touched.
 func TestReplayLeavesOtherFilesAlone(t *testing.T) {
 	for name, spoil := range map[string]func(string) string{
 		"cut":               func(s string) string { return s[:len(s)-1] },
@@ -230,6 +230,7 @@ func TestNothingIsLeft(t *testing.T) {
 	require.NoDirExists(t, journal)
 }
 
+// TestMendWithoutAnEditor checks that a replay without an editor writes an edit of the journal to the disk.
 func TestMendWithoutAnEditor(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.txt")

@@ -33,9 +33,9 @@ type Overlay struct {
 
 // OverlayOptions describe the client.
 type OverlayOptions struct {
-	// KeepTimes is for a client that asks its user what to do if a file's mtime is not that of its own last write (Emacs with agent-shell).
-	// That mtime is preserved, and droid sees the one that it knows only during its edit. For other clients the file gets the mtime of
-	// droid's own write.
+	// KeepTimes is for a client that asks its user what to do if a file's mtime differs from that of its last write (Emacs with
+	// agent-shell). That mtime is preserved, and droid sees the one that it knows only during its edit. For other clients the file gets the
+	// mtime of droid's write.
 	KeepTimes bool
 }
 

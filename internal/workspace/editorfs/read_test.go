@@ -202,7 +202,7 @@ func TestPrivateFilesEnd(t *testing.T) {
 	})
 }
 
-// TestHostilePaths: what is no plain file is never opened, and never asked for.
+// TestHostilePaths checks that anything but a plain file is never opened, and never requested from the editor.
 func TestHostilePaths(t *testing.T) {
 	var asked atomic.Int32
 	bubble(t, func(o *testeditor.Options) {
@@ -256,7 +256,8 @@ func TestLateAnswersSilenceReads(t *testing.T) {
 	})
 }
 
-// TestUnsaved: what is typed and not saved is known, nothing is saved by asking, and an editor that does not answer knows nothing.
+// TestUnsaved checks that unsaved text is found, that the request saves nothing, and that the answer is unknown if the editor does not
+// answer.
 func TestUnsaved(t *testing.T) {
 	var slow atomic.Int64
 	bubble(t, func(o *testeditor.Options) {

@@ -89,8 +89,8 @@ func obstacles() []obstacle {
 	}
 }
 
-// TestKept: what cannot be looked at, or not be written, now, is mended when it can be: nothing is known
-// of it until then. The user is told once.
+// TestKept checks that an edit which cannot be read or written now is replayed once it can be, that nothing is assumed about it until then,
+// and that the user is notified once.
 func TestKept(t *testing.T) {
 	t.Parallel()
 	for _, o := range obstacles() {
@@ -221,8 +221,7 @@ func TestReadOnlySince(t *testing.T) {
 	require.NoDirExists(t, journal)
 }
 
-// TestRestoreFails: an edit that can be neither done nor put back is kept, reported, and done when its file is
-// looked at again.
+// TestRestoreFails checks that an edit that can be neither made nor undone is kept, reported, and made when its file is checked again.
 func TestRestoreFails(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path := r.has("a.txt", three)
@@ -258,7 +257,7 @@ func TestRestoreFails(t *testing.T) {
 	})
 }
 
-// TestFileSystemThatHangs: a start waits for it a short time, and what else is there is replayed.
+// TestFileSystemThatHangs checks that a start waits for it only briefly, and that all other entries are replayed.
 func TestFileSystemThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -343,8 +342,7 @@ func bounds(t *testing.T) {
 	require.Len(t, entries, maxKept)
 }
 
-// TestNoLocks: where nothing can be locked, edits go on without, and nobody replays what another agent may
-// be at work on.
+// TestNoLocks checks that edits work without locks, and that no entry is replayed that another agent may be working on.
 func TestNoLocks(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		core, logs := observer.New(zapcore.WarnLevel)

@@ -11,8 +11,8 @@ import (
 	"droid-acp/internal/droid/projectconfig"
 )
 
-// TestNext plays each state of a project and a droid until a prompt may go: droid was then started with exactly what is
-// there, and with nothing that nobody allows. layers have two items that differ in content alone, and both.
+// TestNext runs each state of a project and a droid until a prompt may be sent: droid was then started with exactly the project's items,
+// and with none that was not allowed. The layers have neither, one, or both of two items.
 func TestNext(t *testing.T) {
 	one, other := projectconfig.Item{Kind: projectconfig.Setting, Name: "a", Does: "1"}, projectconfig.Item{Kind: projectconfig.Hook, Name: "a", Does: "1"}
 	layers := []projectconfig.Layer{{}, {Items: []projectconfig.Item{one}}, {Items: []projectconfig.Item{other}}, {Items: []projectconfig.Item{one, other}}}
@@ -99,7 +99,7 @@ func TestStepOfAllFacts(t *testing.T) {
 	require.True(t, Facts{present: one}.MustEnd(), "something was added")
 }
 
-// What droid does nothing with neither asks nor replaces it.
+// Items that droid ignores neither ask for trust nor replace droid.
 func TestNextOfWhatIsNotTaken(t *testing.T) {
 	p := Project{Layer: projectconfig.Layer{Items: []projectconfig.Item{{Kind: projectconfig.Preload}}}, Asks: true}
 	none := func(l projectconfig.Layer) projectconfig.Layer { return l.Except(projectconfig.Preload) }
@@ -108,7 +108,7 @@ func TestNextOfWhatIsNotTaken(t *testing.T) {
 	require.True(t, p.Facts(projectconfig.Layer{}, false, func(l projectconfig.Layer) projectconfig.Layer { return l }).Adds())
 }
 
-// A yes is to what was shown: when something else is there by then, that is shown, and not trusted.
+// A yes covers only the items that were shown: if the items have changed by then, the new ones are shown, and not trusted.
 func TestYesToWhatWasShown(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, server("x"))
 	shown := k.Check(dir).Sums()
@@ -128,7 +128,7 @@ func TestYesToWhatWasShown(t *testing.T) {
 	require.True(t, k.Check(dir).Trusted)
 }
 
-// What cannot be read whole is asked about by nobody and trusted by no yes.
+// A project that cannot be read as a whole is not asked about, and no yes trusts it.
 func TestNoYesToWhatCannotBeRead(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, "")
 	setServers(t, dir, "{"+strings.Repeat(" ", config.MaxFile)+"}")

@@ -91,7 +91,7 @@ func (p Project) Question() (title, text string) {
 	return "Trust this project?", "If you trust it, this runs in " + p.rootMarkdown() + " without asking:\n\n" + p.List()
 }
 
-// ExcludedText states that what the project brings was left out; then is what to do about it.
+// ExcludedText states that the project's configuration was left out; then says what to do about it.
 func (p Project) ExcludedText(then string) string {
 	return "Left out until you trust this project: " + p.Kinds() + ". " + then
 }
@@ -109,7 +109,7 @@ const (
 	aFile = "a file, %[4]s, that %[3]s"
 )
 
-// line describes an item: what it is, what it does, and its file. names is what it is called, as code.
+// line describes an item: its kind and name, its effect, and its file. names is its name, as code.
 func (p Project) line(format string, i projectconfig.Item, names string) string {
 	file := i.File
 	if below, err := filepath.Rel(p.Root, file); err == nil && filepath.IsLocal(below) {

@@ -65,7 +65,7 @@ func TestModes(t *testing.T) {
 	require.True(t, newKeeper(t, Ask).Check(project(t, "")).Trusted, "it brings nothing")
 }
 
-// One yes serves the subfolders and the worktrees, for what was there then.
+// One yes covers the subfolders and the worktrees, for the items at that time.
 func TestYesIsRemembered(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, server("x"))
 	sub := filepath.Join(dir, "a", "b")
@@ -117,7 +117,7 @@ func TestDeclined(t *testing.T) {
 	require.True(t, k.Check(dir).Asks)
 }
 
-// What droid's own terminal remembers is no yes: a tool may have written it.
+// The folders that droid's terminal remembers as trusted do not count as a yes: a tool may have written them.
 func TestFoldersTrustedInDroid(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, server("x"))
 	settings := filepath.Join(k.o.Home, ".factory", "settings.json")
@@ -126,7 +126,7 @@ func TestFoldersTrustedInDroid(t *testing.T) {
 	require.False(t, k.Check(dir).Trusted)
 }
 
-// What is left out, and when somebody said yes.
+// TestExcluded checks the excluded items, and the time at which trust was given.
 func TestExcluded(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, server("x"))
 	before := time.Now().Add(-time.Second)
@@ -141,7 +141,7 @@ func TestExcluded(t *testing.T) {
 	require.Nil(t, (*Store)(nil).Check(dir).Excluded())
 }
 
-// A file that cannot be read is no yes, and is not written over.
+// A file that cannot be read does not count as a yes, and is not overwritten.
 func TestDamagedFile(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, server("x"))
 	require.NoError(t, k.Trust(k.Check(dir)))
@@ -155,8 +155,8 @@ func TestDamagedFile(t *testing.T) {
 	require.Error(t, New(Options{Home: k.o.Home}).Trust(p), "there is nowhere to keep it")
 }
 
-// A yes that another process has taken back does not come back with what this one stores: one writes after the
-// other, and who cannot says so.
+// A yes that another process has revoked does not come back when this one stores something: they write one after the other, and a process
+// that cannot reports it.
 func TestOneWritesAfterTheOther(t *testing.T) {
 	a, b := project(t, server("x")), project(t, server("y"))
 	k := newKeeper(t, Ask)
@@ -198,7 +198,7 @@ func TestEachYesIsKept(t *testing.T) {
 	all.Wait()
 }
 
-// Where nobody can lock the file nothing is changed, and the text says what to do.
+// If the file cannot be locked, nothing is changed, and the text says what to do.
 func TestNoLock(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("what is open is locked there")
@@ -221,7 +221,7 @@ func TestNoLock(t *testing.T) {
 	require.ErrorContains(t, k.Trust(k.Check(dir)), "it is a symbolic link")
 }
 
-// The command that a refusal names is for the session's directory: what stands below the root is in no look at that.
+// The command in a refusal names the session's directory: a check of the root would not include items below it.
 func TestRefusalNamesTheDirectory(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, "")
 	sub := filepath.Join(dir, "a", "b")

@@ -56,13 +56,13 @@ func TestHeard(t *testing.T) {
 	}
 }
 
-// runs is a command that runs until it is told to end.
+// runs is a command that runs until End.
 type runs struct{ ended bool }
 
 func (r *runs) Runs() bool                    { return !r.ended }
 func (r *runs) End(time.Duration) (gone bool) { r.ended = true; return true }
 
-// What is written between two looks comes in whole characters, and of much the end.
+// Output between two checks is returned in whole characters, and only the end of long output.
 func TestLook(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
 	out, err := os.Create(path)

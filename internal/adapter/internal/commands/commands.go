@@ -71,8 +71,7 @@ func (l *List) Offered() []protocol.AvailableCommand { return slices.Clone(l.off
 // Has reports whether a command of this name is offered.
 func (l *List) Has(name string) bool { return has(l.offered, protocol.Line(name)) }
 
-// Removed reports whether a name is that of a command which was removed while droid ran.
-// droid ends a turn that begins with it, as failed (0.225).
+// Removed reports whether a command of this name was removed while droid ran. droid fails a turn that begins with such a name (0.225).
 func (l *List) Removed(name string) bool { return !l.Has(name) && l.gone[Name(name)] }
 
 // Split splits a prompt "/name args".

@@ -29,7 +29,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// names are the names of what is offered.
+// names returns the names of the offered commands.
 func (l *List) names() (names []string) {
 	for _, c := range l.Offered() {
 		names = append(names, string(c.Name))
@@ -52,8 +52,8 @@ func TestOffered(t *testing.T) {
 	require.EqualValues(t, "Last", l.Offered()[1].Description, "that is what droid runs")
 }
 
-// What droid does not tell again stays, what it lists no more is gone, and a look that began
-// earlier changes nothing.
+// TestTake checks that names stay if droid does not answer, that names which it no longer lists are removed, and that an outdated result
+// changes nothing.
 func TestTake(t *testing.T) {
 	var l List
 	early, listed := l.Look(), func(names ...string) Found {
@@ -78,7 +78,7 @@ func TestTake(t *testing.T) {
 	require.True(t, l.Removed("b"))
 }
 
-// A menu shows one sentence: what is behind it tells the model when to use a skill.
+// A menu shows one sentence; the rest of a description tells the model when to use a skill.
 func TestDescriptionsAreOneSentence(t *testing.T) {
 	for description, want := range map[string]string{
 		"Reviews code. Use when a review is asked for.": "Reviews code.",

@@ -21,7 +21,7 @@ type Found struct {
 // Find asks droid for its commands and skills until ctx ends. One that does not expand them
 // in a prompt (before 0.215) is not asked, so that nothing is offered which would not work.
 func Find(ctx context.Context, client *droid.Client) (found Found) {
-	if !client.Version().Has(stream.ExpandsCommands) {
+	if !client.Version().Supports(stream.ExpandsCommands) {
 		return found
 	}
 	if commands, err := client.Commands(ctx); err == nil {

@@ -1,6 +1,6 @@
-// Package filecalls knows which calls of droid's tools read or change which files, and what
-// waits for these files: droid's events and hooks go in, jobs with the editor's files come
-// out. A job is done without the session's lock, with which alone the package is used. It is pure.
+// Package filecalls knows which calls of droid's tools read or change which files, and what waits for these files: droid's events and hooks
+// go in, jobs with the editor's files come out. The caller of each function must hold the session's lock; the jobs themselves, which block, are
+// done without it. The package is pure.
 package filecalls
 
 import (

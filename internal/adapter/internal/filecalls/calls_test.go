@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// overlay writes down what it is told.
+// overlay records its calls.
 type overlay struct{ heard []string }
 
 func (d *overlay) CommandBegan(id string) { d.heard = append(d.heard, "begin "+id) }
@@ -18,7 +18,7 @@ func (d *overlay) CommandEnded(id string) { d.heard = append(d.heard, "end "+id)
 func (d *overlay) Drop(id string)         { d.heard = append(d.heard, "drop "+id) }
 func (d *overlay) Close()                 { d.heard = append(d.heard, "close") }
 
-// take hands out what was heard since the last call.
+// take returns the calls since the previous take.
 func (d *overlay) take() []string {
 	heard := d.heard
 	d.heard = nil
@@ -54,7 +54,7 @@ func editing(t *testing.T) (*Calls, *overlay) {
 	return c, d
 }
 
-// after has droid run hooks after an edit.
+// after makes droid run hooks after an edit.
 func after(c *Calls, id string, commands ...string) {
 	ev := stream.HookStarted{HookID: id, EventName: AfterTool, Tool: "Edit"}
 	for _, command := range append(commands, "x "+stream.OwnHook+" @y") {
@@ -87,7 +87,7 @@ func TestEditWhoseLastHookDoesNotCome(t *testing.T) {
 	require.True(t, c.Has("b"))
 }
 
-// What droid has written goes to the editor, unless hooks of the user's ran beside ours.
+// The editor gets what droid has written, unless hooks of the user ran as well.
 func TestHookAfterAnEdit(t *testing.T) {
 	for _, others := range [][]string{nil, {"prettier"}} {
 		c, _ := editing(t)
@@ -136,7 +136,7 @@ func TestHookThatWaits(t *testing.T) {
 	require.False(t, c.On())
 }
 
-// What a job got for a call that has ended meanwhile is let go.
+// If a call ends while a job runs for it, the job's result is released.
 func TestJobThatEndsLate(t *testing.T) {
 	c, d := editing(t)
 	job := Job{Call: quirks.ToolInput{ID: "a"}}
@@ -152,8 +152,8 @@ func TestJobThatEndsLate(t *testing.T) {
 	require.Empty(t, d.take())
 }
 
-// Before the user is asked, and before droid hears that they allow it, an edit is prepared: by
-// the one or the other, as its hook has come or not.
+// An edit is prepared before the user is asked, and before droid learns that they allow it, by whichever comes first: its hook or the
+// question.
 func TestEditThatIsAsked(t *testing.T) {
 	c, _ := editing(t)
 	tools := []stream.PermissionToolUse{{}, {}, {}}
@@ -180,7 +180,7 @@ func TestEditThatIsAsked(t *testing.T) {
 	require.Empty(t, c.BeforeAnswer(tools))
 }
 
-// Events wait behind one that waits for files, and go on once.
+// Events wait after one that waits for files, and continue once.
 func TestHeldEvents(t *testing.T) {
 	var c Calls
 	first, second := quirks.Notice{Text: "1"}, quirks.Notice{Text: "2"}

@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// Each file of a turn is looked at once, and none where files go through the editor.
+// Each file of a turn is checked once, and none is if files go through the editor.
 func TestLooks(t *testing.T) {
 	var c Calls
 	read := func(path string) quirks.ToolStarted {

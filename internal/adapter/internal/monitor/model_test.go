@@ -18,7 +18,7 @@ var (
 	errGone  = errors.New("gone")
 )
 
-// actor is a goroutine that does with a Monitor what it is told, one thing after the other, and its state in the model.
+// actor is a goroutine that runs the steps of do on a Monitor, one after the other, with its state in the model.
 type actor struct {
 	name   string
 	do     chan func()
@@ -196,7 +196,7 @@ func (w *world) gives(a *actor, f func() error) {
 	}
 }
 
-// step does something at random that can be done now.
+// step takes a random step that is possible now.
 func (w *world) step() string {
 	switch h := w.holder; {
 	case w.random.IntN(3) == 0 || h == nil:
@@ -219,7 +219,7 @@ func (w *world) step() string {
 	}
 }
 
-// hold does something with the lock.
+// hold takes a step that needs the lock.
 func (w *world) hold(h *actor) string {
 	i, set := w.random.IntN(3), w.random.IntN(2) == 0
 	switch w.random.IntN(9) {
@@ -316,14 +316,14 @@ func (w *world) first() *actor {
 	return nil
 }
 
-// without does something that does not need the lock.
+// without takes a step that does not need the lock.
 func (w *world) without() string {
 	switch w.random.IntN(4) {
 	case 0: // two ask for the lock, and the second waits for it first
 		var locks [2]func()
 		a := [2]*actor{w.actor(false), w.actor(false)}
 		for i := range locks {
-			locks[i] = w.m.Ticket()
+			locks[i] = w.m.Reserve()
 			w.arrive(a[i])
 		}
 		for _, i := range []int{1, 0} {
@@ -405,7 +405,7 @@ func (w *world) check() bool {
 	return !w.t.Failed()
 }
 
-// TestModel holds a Monitor against a model of it, in random orders: who has the lock after each step, and what each wait came to.
+// TestModel compares a Monitor with a model of it, in random orders: the holder of the lock after each step, and the result of each wait.
 func TestModel(t *testing.T) {
 	for seed := range uint64(400) {
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -450,7 +450,7 @@ func TestCancelWhileTheConditionHolds(t *testing.T) {
 	})
 }
 
-// finish closes the Monitor, and has all actors leave meanwhile.
+// finish closes the Monitor, and lets all actors leave at the same time.
 func (w *world) finish() {
 	late, closed := false, false
 	require.True(w.t, w.m.Post(func() {
@@ -479,7 +479,7 @@ func (w *world) finish() {
 			close(a.do)
 		}
 	}
-	require.Nil(w.t, w.m.Ticket())
+	require.Nil(w.t, w.m.Reserve())
 	require.False(w.t, w.m.Post(nil))
 }
 

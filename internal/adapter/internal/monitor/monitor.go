@@ -1,5 +1,5 @@
 // Package monitor implements the lock of a session, a Monitor. Its holder may wait for a condition, and may release it during a call that
-// blocks. It goes to the oldest waiter whose condition holds, and then to those who asked for it, in order.
+// blocks. A released lock goes to the oldest waiter whose condition holds, else to the first goroutine in the queue for the lock.
 package monitor
 
 import (
@@ -11,52 +11,51 @@ import (
 
 // Hooks are called with the lock.
 type Hooks struct {
-	Refresh  func()      // updates what conditions depend on; the lock is being given up
-	Advance  func() bool // does what can be done when no condition holds, and reports whether it did anything
+	Refresh  func()      // updates what conditions depend on, before the lock is released
+	Advance  func() bool // does what can be done if no condition holds, and reports whether it did anything
 	Panicked func(p any) // a hook, or a function given to Go or Post, has panicked
 }
 
-// Monitor is a lock. Make it with New. Where a method says so, the caller must have the lock.
+// Monitor is a lock. Make it with New.
 type Monitor struct {
 	hooks Hooks
 
 	waiters []*waiter // for conditions, the oldest first; the lock guards this and the next three
-	lenders []*waiter // callers of Go that get the lock back, the last one first
+	lenders []*waiter // callers of Go, to which the lock returns, the last one first
 	outside int       // goroutines in Unlocked
 	ended   error     // see End
 
-	mu       sync.Mutex // guards the rest, and is held for some instructions only
-	held     bool       // somebody has the lock
-	closed   bool
-	arrivals []*waiter // want the lock, the oldest first
+	mu     sync.Mutex // guards the rest, and is held for a few instructions only
+	held   bool       // a goroutine has the lock
+	closed bool
+	queue  []*waiter // for the lock, the oldest first
 }
 
 // waiter is a goroutine that waits for the lock.
 type waiter struct {
-	turn      chan struct{} // has a token when the lock is the waiter's
-	given     bool          // it is; Monitor.mu guards this
+	granted   chan struct{} // receives a token with the lock
+	given     bool          // it has the lock; guarded by Monitor.mu
 	condition func() bool   // nil for none
 	patient   bool          // End does not end the wait
-	holds     bool          // the condition did when it was evaluated last
-	panicked  any           // what the condition panicked with then
+	holds     bool          // the condition held when it was evaluated last
+	panicked  any           // the value with which the condition panicked then
 	Wait
 }
 
 // Wait describes a wait for the user.
 type Wait struct {
-	Who, What string // Who is "" if the user is not shown the waiter
+	Who, What string // Who is "" if the user does not see the waiter
 	Since     time.Time
 }
 
-// New makes a Monitor whose lock is free.
+// New makes a Monitor that is not locked.
 func New(h Hooks) *Monitor { return &Monitor{hooks: h} }
 
-// Ticket gives the caller a place among those who want the lock, and does not wait. lock, which waits for it, must be called. It is nil
-// after Close.
-func (m *Monitor) Ticket() (lock func()) {
+// Reserve queues the caller for the lock and does not wait. The caller must call lock, which waits. After Close it is nil.
+func (m *Monitor) Reserve() (lock func()) {
 	w := newWaiter(nil)
-	if m.arrive(w) {
-		lock = func() { <-w.turn }
+	if m.enqueue(w) {
+		lock = func() { <-w.granted }
 	}
 	return lock
 }
@@ -68,17 +67,17 @@ func (m *Monitor) Lock() {
 	m.held = true
 	m.mu.Unlock()
 	if !free {
-		m.Ticket()()
+		m.Reserve()()
 	}
 }
 
-// Unlock gives the lock up, which the caller must have: to the caller of Go that has lent it, else to the oldest waiter whose
-// condition holds, else to who asked for it first.
+// Unlock releases the lock, which the caller must hold. It goes to the caller of Go whose function this ends, else to the oldest waiter
+// whose condition holds, else to the first in the queue.
 func (m *Monitor) Unlock() {
 	if n := len(m.lenders); n > 0 {
 		lender := m.lenders[n-1]
 		m.lenders = m.lenders[:n-1]
-		lender.turn <- struct{}{}
+		lender.granted <- struct{}{}
 		return
 	}
 	for again := true; again; {
@@ -93,8 +92,8 @@ func (m *Monitor) Unlock() {
 	m.hand(nil)
 }
 
-// WaitFor releases the lock until the condition holds, or ctx or the Monitor ends, which is an error. The condition is evaluated with the
-// lock. It must be pure; if it panics, so does WaitFor. The caller must hold the lock, and holds it again afterwards.
+// WaitFor releases the lock until the condition holds. It returns an error if ctx or the Monitor ends first. The condition is evaluated
+// with the lock and must be pure; if it panics, so does WaitFor. The caller must hold the lock, and holds it again afterwards.
 func (m *Monitor) WaitFor(ctx context.Context, who, what string, condition func() bool) error {
 	switch {
 	case ctx.Err() != nil:
@@ -107,7 +106,7 @@ func (m *Monitor) WaitFor(ctx context.Context, who, what string, condition func(
 	return m.wait(ctx, w)
 }
 
-// Await is WaitFor for a condition that will hold in any case: End does not end it, and the user is not shown the waiter.
+// Await is WaitFor for a condition that will hold in any case: End does not end it, and the user does not see the waiter.
 func (m *Monitor) Await(ctx context.Context, condition func() bool) error {
 	w := newWaiter(condition)
 	w.patient = true
@@ -120,10 +119,10 @@ func (m *Monitor) wait(ctx context.Context, w *waiter) error {
 	if m.satisfied() != w {
 		m.Unlock()
 		select {
-		case <-w.turn:
+		case <-w.granted:
 		case <-ctx.Done():
-			m.arrive(w)
-			<-w.turn
+			m.enqueue(w)
+			<-w.granted
 		}
 	}
 	switch {
@@ -137,8 +136,8 @@ func (m *Monitor) wait(ctx context.Context, w *waiter) error {
 	return context.Cause(ctx)
 }
 
-// Unlocked gives the lock up while f runs, which may block and may panic. who and what describe f for the user; who may be "". The
-// caller must have the lock, and has it again.
+// Unlocked releases the lock while f runs, which may block and may panic. who and what describe f for the user; who may be "". The
+// caller must hold the lock, and holds it again afterwards.
 func (m *Monitor) Unlocked(who, what string, f func()) {
 	w := newWaiter(nil)
 	w.Wait = Wait{who, what, time.Now()}
@@ -146,26 +145,26 @@ func (m *Monitor) Unlocked(who, what string, f func()) {
 	m.outside++
 	m.Unlock()
 	defer func() {
-		m.arrive(w)
-		<-w.turn
+		m.enqueue(w)
+		<-w.granted
 		m.outside--
 		m.forget(w)
 	}()
 	f()
 }
 
-// Go runs f in another goroutine, which has the lock. It returns when that gives the lock up for the first time. The caller must have
-// the lock, and has it again.
+// Go runs f in another goroutine, which holds the lock. It returns when that releases the lock for the first time. The caller must hold
+// the lock, and holds it again afterwards.
 func (m *Monitor) Go(f func()) {
 	w := newWaiter(nil)
 	m.lenders = append(m.lenders, w)
 	go m.run(f)
-	<-w.turn
+	<-w.granted
 }
 
-// Post runs f in another goroutine, which gets the lock behind those who have asked for it. It returns false after Close.
+// Post runs f in another goroutine, which is queued for the lock now. It returns false after Close.
 func (m *Monitor) Post(f func()) bool {
-	lock := m.Ticket()
+	lock := m.Reserve()
 	if lock != nil {
 		go func() {
 			lock()
@@ -175,9 +174,9 @@ func (m *Monitor) Post(f func()) bool {
 	return lock != nil
 }
 
-// Yield gives the lock up to those who have asked for it until now. The caller must have the lock, and has it again.
+// Yield releases the lock to those that are queued for it now. The caller must hold the lock, and holds it again afterwards.
 func (m *Monitor) Yield() {
-	lock := m.Ticket()
+	lock := m.Reserve()
 	m.Unlock()
 	lock()
 }
@@ -187,7 +186,7 @@ func (m *Monitor) run(f func()) {
 	m.Guard(f)
 }
 
-// Guard calls f. A panic goes to Hooks.Panicked. The caller must have the lock.
+// Guard calls f, and Hooks.Panicked if f panics. The caller must hold the lock.
 func (m *Monitor) Guard(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -197,30 +196,30 @@ func (m *Monitor) Guard(f func()) {
 	f()
 }
 
-// End has WaitFor return err, to those who wait and to those who come. The caller must have the lock.
+// End makes present and future calls of WaitFor return err. The caller must hold the lock.
 func (m *Monitor) End(err error) { m.ended = err }
 
-// Settle waits until everything that ran in Unlocked has had the lock, and nothing wants it. The caller must hold the lock, and holds it
+// WaitIdle waits until nothing runs in Unlocked and the queue for the lock is empty. The caller must hold the lock, and holds it
 // again afterwards.
-func (m *Monitor) Settle() {
+func (m *Monitor) WaitIdle() {
 	_ = m.Await(context.Background(), func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		return m.outside == 0 && len(m.arrivals) == 0
+		return m.outside == 0 && len(m.queue) == 0
 	})
 }
 
-// Close settles the Monitor, after which the lock cannot be taken. The caller must hold it.
+// Close waits until the Monitor is idle, and closes it: the lock cannot be taken any more. The caller must hold it.
 func (m *Monitor) Close() {
 	for !m.closed {
-		m.Settle()
+		m.WaitIdle()
 		m.mu.Lock()
-		m.closed = len(m.arrivals) == 0
+		m.closed = len(m.queue) == 0
 		m.mu.Unlock()
 	}
 }
 
-// Waits describes those who wait for a condition or for what runs in Unlocked, the oldest first. The caller must have the lock.
+// Waits describes those that wait for a condition or run in Unlocked, the oldest first. The caller must hold the lock.
 func (m *Monitor) Waits() (waits []Wait) {
 	for _, w := range m.waiters {
 		if w.Who != "" {
@@ -231,10 +230,10 @@ func (m *Monitor) Waits() (waits []Wait) {
 }
 
 func newWaiter(condition func() bool) *waiter {
-	return &waiter{turn: make(chan struct{}, 1), condition: condition}
+	return &waiter{granted: make(chan struct{}, 1), condition: condition}
 }
 
-// satisfied returns the oldest waiter that has no more to wait for, nil for none.
+// satisfied returns the oldest waiter that may proceed, nil for none.
 func (m *Monitor) satisfied() *waiter {
 	for _, w := range m.waiters {
 		if m.proceeds(w) {
@@ -244,7 +243,7 @@ func (m *Monitor) satisfied() *waiter {
 	return nil
 }
 
-// proceeds reports whether a waiter has no more to wait for.
+// proceeds evaluates a waiter's condition and reports whether it may proceed.
 func (m *Monitor) proceeds(w *waiter) (proceeds bool) {
 	if w.condition == nil {
 		return false
@@ -257,15 +256,15 @@ func (m *Monitor) proceeds(w *waiter) (proceeds bool) {
 	return w.holds
 }
 
-// forget notes that a waiter waits no longer.
+// forget removes a waiter.
 func (m *Monitor) forget(w *waiter) { m.waiters = without(m.waiters, w) }
 
 func without(list []*waiter, w *waiter) []*waiter {
 	return slices.DeleteFunc(list, func(other *waiter) bool { return other == w })
 }
 
-// arrive has w get the lock when its turn comes, unless it has it. It returns false after Close.
-func (m *Monitor) arrive(w *waiter) bool {
+// enqueue gives w the lock if it is free, else queues w for it, unless w has it already. It returns false after Close.
+func (m *Monitor) enqueue(w *waiter) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -273,7 +272,7 @@ func (m *Monitor) arrive(w *waiter) bool {
 		return false
 	case w.given:
 	case m.held:
-		m.arrivals = append(m.arrivals, w)
+		m.queue = append(m.queue, w)
 	default:
 		m.held = true
 		w.give()
@@ -281,21 +280,21 @@ func (m *Monitor) arrive(w *waiter) bool {
 	return true
 }
 
-// give gives w the lock. The caller has mu.
+// give gives w the lock. The caller must hold mu.
 func (w *waiter) give() {
 	w.given = true
-	w.turn <- struct{}{}
+	w.granted <- struct{}{}
 }
 
-// hand gives the lock to w, and where that is nil to who asked for it first.
+// hand gives the lock to w, or if that is nil to the first in the queue.
 func (m *Monitor) hand(w *waiter) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if w == nil && len(m.arrivals) > 0 {
-		w = m.arrivals[0]
+	if w == nil && len(m.queue) > 0 {
+		w = m.queue[0]
 	}
 	if m.held = w != nil; m.held {
-		m.arrivals = without(m.arrivals, w)
+		m.queue = without(m.queue, w)
 		w.give()
 	}
 }

@@ -18,37 +18,37 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// Process is the droid that works for a session, while there is one. But for ForceStop it is
-// touched with the session's lock alone. It is in one of five states:
+// Process is the droid that works for a session, if there is one. Except for ForceStop, the caller of each
+// method must hold the session's lock. It is in one of five states:
 //
 //	none      no droid runs                        Client is nil
 //	starting  one is being started                 Starting
-//	runs      it can be asked                      Client
-//	ending    it ends; that is awaited             Client, Ending
-//	died      it has ended, also by a kill         Client is nil, LastCrash says why
+//	runs      it accepts requests                  Client
+//	ending    its end is awaited                   Client, Ending
+//	died      it has ended or was killed           Client is nil, LastCrash has the reason
 //
-// Beside that, a droid that was retired (see Replace) may still be on its way out: Exiting.
+// In addition, a droid that was replaced (see Replace) may still be exiting: Exiting.
 type Process struct {
-	droid   *droid.Client       // nil while none runs
-	norm    *quirks.Normalizer  // of that droid, or of the last one
-	paused  bool                // its events are not read at present
-	ending  bool                // nothing can be asked of it any more; its end is awaited
-	starts  bool                // it is being started
-	limit   int                 // of the messages for which it is asked then
-	info    *stream.SessionInfo // what the one that was started last said when it loaded the session
-	failure *jsonrpc.Error      // why it was not started
-	crash   error               // why the last droid died
-	asked   int                 // how many questions about itself droid is to answer
-	silence silence
-	unmade  bool // no droid has made the session yet, because there was none
+	droid       *droid.Client       // nil while none runs
+	normalizer  *quirks.Normalizer  // of that droid, or of the last one
+	paused      bool                // its events are not read at present
+	ending      bool                // nothing can be asked of it any more; its end is awaited
+	starts      bool                // it is being started
+	limit       int                 // of the messages for which it is asked then
+	info        *stream.SessionInfo // what the one that was started last said when it loaded the session
+	failure     *jsonrpc.Error      // why it was not started
+	crash       error               // why the last droid died
+	queries     int                 // how many questions about itself droid is to answer
+	silence     silence
+	needsCreate bool // no droid has made the session yet, because there was none
 
-	// Left are the commands that it has left in the background, and begun is how many it has said that it has.
-	Left  background.Commands
-	begun int
+	// Commands are the commands that it has left in the background, and begun is how many it has said that it has.
+	Commands background.Commands
+	begun    int
 
-	retiring *droid.Client      // the previous droid, which was asked to end and still runs
-	polite   context.Context    // a droid that retires may take its time until this ends
-	hurry    context.CancelFunc // ends polite
+	retiring  *droid.Client      // the previous droid, which was asked to end and still runs
+	graceful  context.Context    // a droid that retires may take its time until this ends
+	forceStop context.CancelFunc // ends graceful
 
 	parkAt time.Time // zero when it is not to be parked
 
@@ -57,15 +57,15 @@ type Process struct {
 
 // New is a Process that has no droid.
 func New() (p Process) {
-	p.polite, p.hurry = context.WithCancel(context.Background())
+	p.graceful, p.forceStop = context.WithCancel(context.Background())
 	return p
 }
 
-// Client is the droid that runs, nil for none.
+// Client returns the droid that runs, nil for none.
 func (p *Process) Client() *droid.Client { return p.droid }
 
-// Norm is the normalizer of that droid's events, or of the last one's.
-func (p *Process) Norm() *quirks.Normalizer { return p.norm }
+// Normalizer returns the normalizer of that droid's events, or of the last one's.
+func (p *Process) Normalizer() *quirks.Normalizer { return p.normalizer }
 
 // Events returns the droid's events, nil while none runs.
 func (p *Process) Events() <-chan stream.Event {
@@ -75,32 +75,35 @@ func (p *Process) Events() <-chan stream.Event {
 	return p.droid.Events()
 }
 
-// Has reports whether the droid that runs does what the feature says; false while none
-// runs.
-func (p *Process) Has(f stream.Feature) bool { return p.droid != nil && p.droid.Version().Has(f) }
+// Supports reports whether a droid runs and supports the feature.
+func (p *Process) Supports(f stream.Feature) bool {
+	return p.droid != nil && p.droid.Version().Supports(f)
+}
 
-// Lacks reports that the droid that runs does not do what the feature says, "" when it
+// UnsupportedText reports that the droid that runs does not do what the feature says, "" when it
 // does or when none runs.
-func (p *Process) Lacks(f stream.Feature) string {
-	if p.droid == nil || p.Has(f) {
+func (p *Process) UnsupportedText(f stream.Feature) string {
+	if p.droid == nil || p.Supports(f) {
 		return ""
 	}
-	return " " + p.droid.Version().Lacks(f)
+	return " " + p.droid.Version().UnsupportedText(f)
 }
 
 // Working reports whether droid works on a turn, including one that it began by itself.
-func (p *Process) Working() bool { return p.droid != nil && p.norm != nil && p.norm.Working() }
+func (p *Process) Working() bool {
+	return p.droid != nil && p.normalizer != nil && p.normalizer.Working()
+}
 
 // SubagentsWork reports whether subagents of the droid that runs do, which end with it.
 func (p *Process) SubagentsWork() bool {
-	return p.droid != nil && p.norm != nil && p.norm.AnySubagentRunning()
+	return p.droid != nil && p.normalizer != nil && p.normalizer.AnySubagentRunning()
 }
 
-// NotMade notes that the session has an id and no droid has made it.
-func (p *Process) NotMade() { p.unmade = true }
+// MarkNeedsCreate records that the session has an ID, but no droid has created it.
+func (p *Process) MarkNeedsCreate() { p.needsCreate = true }
 
-// Unmade reports whether the first droid that is started is to make the session, and not to load it.
-func (p *Process) Unmade() bool { return p.unmade }
+// NeedsCreate reports whether the first droid must create the session instead of loading it.
+func (p *Process) NeedsCreate() bool { return p.needsCreate }
 
 // BeginStart notes that a droid is being started, and asked for so many messages. It reports false when one is already.
 func (p *Process) BeginStart(limit int) bool {
@@ -131,17 +134,17 @@ func (p *Process) Outcome(limit int) (*stream.SessionInfo, *jsonrpc.Error) {
 // Adopt makes client the session's droid. shown are the ids of the tool calls
 // that the editor has seen; new calls do not get them (quirk 10).
 func (p *Process) Adopt(client *droid.Client, shown []string) {
-	p.droid, p.Left, p.begun = client, background.Commands{}, 0
-	p.norm = quirks.New(client.Version())
-	p.norm.Reserve(shown...)
+	p.droid, p.Commands, p.begun = client, background.Commands{}, 0
+	p.normalizer = quirks.New(client.Version())
+	p.normalizer.Reserve(shown...)
 	p.Subagents = Subagents{}
 }
 
 // Opened takes the settings that droid reported when it opened or loaded the session.
 func (p *Process) Opened(settings stream.Settings) []quirks.Event {
-	p.unmade = false
-	p.norm.SetVersion(p.droid.Version())
-	return p.norm.Settings(settings)
+	p.needsCreate = false
+	p.normalizer.SetVersion(p.droid.Version())
+	return p.normalizer.Settings(settings)
 }
 
 // Handle takes one event of droid's.
@@ -150,35 +153,35 @@ func (p *Process) Handle(now time.Time, ev stream.Event) []quirks.Event {
 	if r, ok := ev.(stream.ToolResult); ok && bytes.HasPrefix(r.Content, []byte(`"Background process started`)) {
 		p.begun++
 	}
-	return p.norm.Handle(now, ev)
+	return p.normalizer.Handle(now, ev)
 }
 
 // Background reports whether a command runs that droid has left in the background: it ends with droid (0.99 to 0.225). For one that is not
 // watched, neither droid's report alone proves that it still runs, nor a process alone what it is.
 func (p *Process) Background() bool {
-	return p.droid != nil && (p.Left.Runs(nil) || p.NotWatched())
+	return p.droid != nil && (p.Commands.Runs(nil) || p.NotWatched())
 }
 
 // NotWatched reports whether one may run of which nothing is known.
 func (p *Process) NotWatched() bool {
-	return p.droid != nil && p.begun > p.Left.Known() && p.droid.HasChildren()
+	return p.droid != nil && p.begun > p.Commands.Known() && p.droid.HasChildren()
 }
 
 // LoseBackground is Background for who ends droid and notifies the user: it is true once. left are those that are known.
 func (p *Process) LoseBackground() (left []*background.Command, runs bool) {
-	left, runs = p.Left.Running(), p.Background()
-	p.Left, p.begun = background.Commands{}, 0
+	left, runs = p.Commands.Running(), p.Background()
+	p.Commands, p.begun = background.Commands{}, 0
 	return left, runs
 }
 
-// Ask notes that droid is asked something about itself. Answered follows.
-func (p *Process) Ask() { p.asked++ }
+// BeginQuery records that droid is asked for something about itself. EndQuery must follow.
+func (p *Process) BeginQuery() { p.queries++ }
 
-// Answered notes that such a question has its answer, or gets none.
-func (p *Process) Answered() { p.asked-- }
+// EndQuery records that a query was answered or has failed.
+func (p *Process) EndQuery() { p.queries-- }
 
-// Asked reports whether droid is to answer a question about itself.
-func (p *Process) Asked() bool { return p.asked > 0 }
+// HasQueries reports whether a query is pending.
+func (p *Process) HasQueries() bool { return p.queries > 0 }
 
 // Pause says whether droid is left unread for now.
 func (p *Process) Pause(paused bool) { p.paused = paused }
@@ -224,10 +227,10 @@ func (p *Process) Exited(client *droid.Client) {
 func (p *Process) Exiting() *droid.Client { return p.retiring }
 
 // Graceful ends when a droid that retires may no longer take its time.
-func (p *Process) Graceful() context.Context { return p.polite }
+func (p *Process) Graceful() context.Context { return p.graceful }
 
 // ForceStop makes a retiring droid end at once. It may be called without the lock.
-func (p *Process) ForceStop() { p.hurry() }
+func (p *Process) ForceStop() { p.forceStop() }
 
 // Close ends a droid whose events are no longer read: politely, and by a kill when ctx ends.
 func Close(ctx context.Context, client *droid.Client) {
@@ -244,7 +247,7 @@ func Close(ctx context.Context, client *droid.Client) {
 // Due is when Tick, NextSubagents or ParkDue is wanted next, if at all.
 func (p *Process) Due() (at time.Time, ok bool) {
 	if p.read() {
-		at, ok = p.norm.Deadline()
+		at, ok = p.normalizer.Deadline()
 		if next, some := p.Subagents.Due(); some && (!ok || next.Before(at)) {
 			at, ok = next, true
 		}
@@ -261,7 +264,7 @@ func (p *Process) Tick(now time.Time) []quirks.Event {
 	if !p.read() {
 		return nil
 	}
-	return p.norm.Tick(now)
+	return p.normalizer.Tick(now)
 }
 
 // NextSubagents are those whose files are to be looked at now; none while droid is not read.
@@ -273,7 +276,7 @@ func (p *Process) NextSubagents(now time.Time) []string {
 }
 
 // read reports whether there is a droid that is read.
-func (p *Process) read() bool { return p.droid != nil && p.norm != nil && !p.paused }
+func (p *Process) read() bool { return p.droid != nil && p.normalizer != nil && !p.paused }
 
 // Rest notes that the session became idle: it may be parked after a while, 0 for never.
 func (p *Process) Rest(now time.Time, after time.Duration) {
@@ -301,12 +304,12 @@ const silentAfter = time.Minute
 // silence is how long droid has said nothing.
 type silence struct {
 	since   time.Time     // droid's last word
-	told    time.Duration // the length of silence in the last message to the user
+	shown   time.Duration // the length of silence in the last message to the user
 	message string        // the ID of that message; later lengths are added to it
 }
 
 // next returns how long the silence must last before the next message to the user.
-func (q *silence) next() time.Duration { return max(silentAfter, 2*q.told) }
+func (q *silence) next() time.Duration { return max(silentAfter, 2*q.shown) }
 
 // Touch restarts the measurement of droid's silence: droid has sent something, or was not read.
 func (p *Process) Touch(now time.Time) { p.silence = silence{since: now} }
@@ -316,11 +319,11 @@ func (p *Process) SilenceDue() (at time.Time, ok bool) {
 	return p.silence.since.Add(p.silence.next()), p.droid != nil && !p.paused
 }
 
-// TellSilence returns the notification for now. It continues the thought of the last one. sending says that droid has not taken the prompt.
-func (p *Process) TellSilence(sending bool) (message, text string, thought bool) {
+// SilenceText returns the notification for now. It continues the thought of the last one. sending says that droid has not taken the prompt.
+func (p *Process) SilenceText(sending bool) (message, text string, thought bool) {
 	q := &p.silence
-	q.told = q.next()
-	minutes := fmt.Sprintf("%d min", int(q.told/time.Minute))
+	q.shown = q.next()
+	minutes := fmt.Sprintf("%d min", int(q.shown/time.Minute))
 	if q.message != "" {
 		return q.message, "; " + minutes, true
 	}

@@ -59,8 +59,7 @@ func TestProcessIsAwaited(t *testing.T) {
 	})
 }
 
-// A process that was let go is no longer the session's. It is remembered until it
-// is gone, so that the next one starts behind it.
+// A process that was replaced no longer belongs to the session. It is remembered until it has exited, so that the next one starts after it.
 func TestProcessIsLetGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := twoDroids(t)
@@ -131,17 +130,16 @@ func TestProcessIsParked(t *testing.T) {
 	require.False(t, ok)
 }
 
-// What is held back comes in its time, unless the events of the process are not
-// read: what it waits for may be among them.
+// Delayed events are due in time, unless the events of the process are not read: those that they wait for may be among them.
 func TestProcessHoldsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, _ := twoDroids(t)
 		var p Process
-		p.Adopt(client, nil) // it has told no version, so an idle may be premature
+		p.Adopt(client, nil) // it has not sent its version, so an idle may be premature
 		now := time.Now()
-		p.norm.Begin(now, "r", "go")
-		p.norm.Handle(now, stream.TextDelta{MessageID: "m", Text: "hi"})
-		p.norm.Handle(now, stream.WorkingStateChanged{State: stream.StateIdle})
+		p.normalizer.Begin(now, "r", "go")
+		p.normalizer.Handle(now, stream.TextDelta{MessageID: "m", Text: "hi"})
+		p.normalizer.Handle(now, stream.WorkingStateChanged{State: stream.StateIdle})
 		at, ok := p.Due()
 		require.True(t, ok)
 		p.parkAt = at.Add(time.Hour)
@@ -162,23 +160,23 @@ func TestProcessHoldsBack(t *testing.T) {
 	})
 }
 
-// What was open in a process that is gone still ends, and is told by its normalizer.
+// What was open in a process that has exited still ends, reported by its normalizer.
 func TestProcessExited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := twoDroids(t)
 		var p Process
 		p.Adopt(first, nil)
-		p.norm.Begin(time.Now(), "r", "go")
+		p.normalizer.Begin(time.Now(), "r", "go")
 		p.Died(nil)
 		require.Empty(t, p.Tick(time.Now().Add(time.Hour)))
-		ended := p.norm.Exited(time.Now())
+		ended := p.normalizer.Exited(time.Now())
 		require.Len(t, ended, 1)
 		require.Equal(t, quirks.Failed, ended[0].(quirks.TurnEnded).Outcome)
-		require.Empty(t, p.norm.Exited(time.Now()))
+		require.Empty(t, p.normalizer.Exited(time.Now()))
 
 		p.Adopt(second, []string{"t"})
-		p.norm.Begin(time.Now(), "s", "go")
-		events := p.norm.Handle(time.Now(), stream.ToolCall{ToolUse: stream.ToolUse{ID: "t", Name: "Read"}})
+		p.normalizer.Begin(time.Now(), "s", "go")
+		events := p.normalizer.Handle(time.Now(), stream.ToolCall{ToolUse: stream.ToolUse{ID: "t", Name: "Read"}})
 		require.Len(t, events, 1)
 		require.NotEqual(t, "t", events[0].(quirks.ToolStarted).ID, "that id was shown before")
 	})

@@ -62,8 +62,8 @@ func (f *Subagents) Next(now time.Time) (ids []string) {
 	return ids
 }
 
-// Place is how far a subagent's file was read.
-func (f *Subagents) Place(id string) (from store.Offset) {
+// Offset returns how far a subagent's file was read.
+func (f *Subagents) Offset(id string) (from store.Offset) {
 	if one := f.all[id]; one != nil {
 		from = one.place
 	}

@@ -226,7 +226,7 @@ func FuzzPrompt(f *testing.F) {
 	})
 }
 
-// A prompt without the blocks of another one, if those are all there at its beginning, and others behind.
+// Without removes the blocks of another prompt if a prompt begins with all of them and has more.
 func TestWithout(t *testing.T) {
 	parsed := func(texts ...string) Prompt {
 		p := Prompt{}
@@ -241,7 +241,7 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// An image is copied once, out of what the editor sent: to look at it takes a piece at a time.
+// An image is copied once, from the editor's message: examining it takes a piece at a time.
 func TestImageIsHeldOnce(t *testing.T) {
 	data := base64.StdEncoding.EncodeToString(append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 5<<20)...))
 	raw := json.RawMessage(`[{"type":"image","mimeType":"image/png","data":"` + data + `"}]`)

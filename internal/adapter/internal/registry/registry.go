@@ -1,8 +1,9 @@
-// Package registry holds the open sessions of an agent by each of their ids, and the requests that name them, in the order of their arrival.
+// Package registry holds the open sessions of an agent by each of their IDs, and queues the requests that name them in the order of their
+// arrival.
 //
-// A request takes its place by the id in its own line. Then the next line may come, and the request reads the disk, if it must, concurrently
-// with all others: the ids of a thread, a directory. It takes effect when no earlier request for the same session is still to take effect. So
-// requests take effect in order, and a disk that hangs delays only later requests for the same session.
+// A request is queued under the ID in its own line (Enqueue). Then the next line is read, and the request reads what it needs from the disk,
+// such as the IDs of a thread, concurrently with all others. It takes effect (Ticket.Lock) when no earlier request for the same session is
+// still to take effect. So requests take effect in order, and a disk that hangs delays only later requests for the same session.
 package registry
 
 import (
@@ -13,45 +14,45 @@ import (
 )
 
 var (
-	// ErrClosed says that the agent ends.
+	// ErrClosed reports that the agent is ending.
 	ErrClosed = errors.New("the agent ends")
-	// ErrTaken says that an id is that of an open session.
+	// ErrTaken reports that an open session has the ID.
 	ErrTaken = errors.New("the session is open already")
 )
 
 // Session is a session as the registry knows it.
 type Session interface {
 	comparable
-	// Run is the session's loop. It returns when nothing of the session is left.
+	// Run runs the session. It returns when the session has released everything.
 	Run()
-	// Hurry has a session that ends do so soon, as somebody waits for it. It does not block.
-	Hurry()
+	// ForceStop makes a session that is ending end soon, because somebody waits for it. It does not block.
+	ForceStop()
 }
 
 // Registry has sessions of type S. Make it with New. Its methods may be called from any
 // goroutine.
 type Registry[S Session] struct {
 	mu      sync.Mutex
-	closing bool           // no session is opened any more
-	byID    map[string]S   // by each of their ids
-	line    []*Ticket[S]   // requests that are to act, and who uses the files of sessions; oldest first
-	moved   chan struct{}  // closed with each change of these, and then another one
+	closing bool           // Close was called
+	byID    map[string]S   // by each of their IDs
+	queue   []*Ticket[S]   // requests that are to take effect, and those that use the files of sessions, the oldest first
+	changed chan struct{}  // closed and replaced when one of these changes
 	running sync.WaitGroup // the sessions' loops
 }
 
 // New makes a Registry without sessions.
 func New[S Session]() *Registry[S] {
-	return &Registry[S]{byID: make(map[string]S), moved: make(chan struct{})}
+	return &Registry[S]{byID: make(map[string]S), changed: make(chan struct{})}
 }
 
-// unlock ends a change of the registry, and has those who wait look again.
+// unlock unlocks mu after a change, and wakes the waiters.
 func (r *Registry[S]) unlock() {
-	close(r.moved)
-	r.moved = make(chan struct{})
+	close(r.changed)
+	r.changed = make(chan struct{})
 	r.mu.Unlock()
 }
 
-// Find returns the open session that has an id.
+// Find returns the open session that has an ID.
 func (r *Registry[S]) Find(id string) (s S, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,7 +60,7 @@ func (r *Registry[S]) Find(id string) (s S, known bool) {
 	return s, known
 }
 
-// List are the open sessions.
+// List returns the open sessions.
 func (r *Registry[S]) List() (sessions []S) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,34 +95,34 @@ func (r *Registry[S]) begin(s S, ids []string) {
 		r.mu.Lock()
 		defer r.unlock()
 		r.forget(s)
-		r.line = slices.DeleteFunc(r.line, func(p *Ticket[S]) bool { return p.leaver == s })
+		r.queue = slices.DeleteFunc(r.queue, func(t *Ticket[S]) bool { return t.closing == s })
 	})
 }
 
-// Claim makes id one more id of a session. It reports false when that would open
-// a session of droid's twice.
-func (r *Registry[S]) Claim(s S, id string) bool {
+// AddID adds an ID to a session. It returns false if that would open one of droid's
+// sessions twice.
+func (r *Registry[S]) AddID(s S, id string) bool {
 	r.mu.Lock()
 	defer r.unlock()
-	return r.claim(s, id)
+	return r.addID(s, id)
 }
 
-func (r *Registry[S]) claim(s S, id string) bool {
-	uses := func(p *Ticket[S]) bool { return p.keeps && slices.Contains(p.ids, id) }
-	leaving := slices.IndexFunc(r.line, func(p *Ticket[S]) bool { return p.leaver == s })
+func (r *Registry[S]) addID(s S, id string) bool {
+	uses := func(t *Ticket[S]) bool { return t.usesFiles && slices.Contains(t.ids, id) }
+	leaving := slices.IndexFunc(r.queue, func(t *Ticket[S]) bool { return t.closing == s })
 	other, taken := r.byID[id]
 	switch {
-	case other != s && (taken || slices.ContainsFunc(r.line, uses)):
+	case other != s && (taken || slices.ContainsFunc(r.queue, uses)):
 		return false
 	case leaving >= 0: // it is being closed
-		r.line[leaving].ids = append(r.line[leaving].ids, id)
+		r.queue[leaving].ids = append(r.queue[leaving].ids, id)
 	default:
 		r.byID[id] = s
 	}
 	return true
 }
 
-// Release takes an id from a session again.
+// Release removes an ID from a session.
 func (r *Registry[S]) Release(s S, id string) {
 	r.mu.Lock()
 	defer r.unlock()
@@ -130,8 +131,8 @@ func (r *Registry[S]) Release(s S, id string) {
 	}
 }
 
-// Forget removes a session from the registry under all its ids. It continues until it is stopped; a request that opens one of the ids waits
-// for its end.
+// Forget removes a session and all its IDs from the registry. The session runs until it is stopped. A request that opens one of the IDs
+// waits for its end.
 func (r *Registry[S]) Forget(s S) {
 	r.mu.Lock()
 	defer r.unlock()
@@ -143,7 +144,7 @@ func (r *Registry[S]) forget(s S) {
 	if len(ids) == 0 {
 		return
 	}
-	r.line = slices.Insert(r.line, 0, &Ticket[S]{of: r, ids: ids, keeps: true, leaver: s})
+	r.queue = slices.Insert(r.queue, 0, &Ticket[S]{of: r, ids: ids, usesFiles: true, closing: s})
 	for _, id := range ids {
 		delete(r.byID, id)
 	}
@@ -159,32 +160,31 @@ func (r *Registry[S]) idsOf(s S) (ids []string) {
 	return ids
 }
 
-// Cancel notes that the prompts which are on their way to a session are cancelled, and finds
-// the session.
+// Cancel cancels the queued prompts of a session, and returns the session.
 func (r *Registry[S]) Cancel(id string) (s S, known bool) {
 	r.mu.Lock()
 	defer r.unlock()
-	for _, p := range r.line {
-		p.cancelled = p.cancelled || r.isAbout(p, id)
+	for _, t := range r.queue {
+		t.cancelled = t.cancelled || r.isAbout(t, id)
 	}
 	s, known = r.byID[id]
 	return s, known
 }
 
-// Close makes the registry refuse new sessions and requests from now on, and who keeps files hurry.
+// Close makes the registry reject sessions and requests from now on, and those that use files end soon.
 func (r *Registry[S]) Close() {
 	r.mu.Lock()
 	defer r.unlock()
 	r.closing = true
-	for _, p := range r.line {
-		if p.hurry != nil {
-			p.hurry()
+	for _, t := range r.queue {
+		if t.forceStop != nil {
+			t.forceStop()
 		}
 	}
 }
 
-// Beside runs f in a goroutine. Waiting for the sessions includes it.
-func (r *Registry[S]) Beside(f func()) {
+// Go runs f in a goroutine for which Wait waits, after Close in the caller's.
+func (r *Registry[S]) Go(f func()) {
 	r.mu.Lock()
 	closing := r.closing
 	if !closing {
@@ -196,16 +196,16 @@ func (r *Registry[S]) Beside(f func()) {
 	}
 }
 
-// Wait returns when all sessions have ended.
+// Wait waits until all sessions have ended.
 func (r *Registry[S]) Wait() { r.running.Wait() }
 
-// Tell says which requests wait to act at the session that has an id, for what and since when.
-func (r *Registry[S]) Tell(id string, now time.Time) (lines []string) {
+// Waits describes the requests that wait to take effect on the session with this ID: for what, and since when.
+func (r *Registry[S]) Waits(id string, now time.Time) (lines []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, p := range r.line {
-		if !p.keeps && r.isAbout(p, id) && (p.looks || len(r.holders(p)) > 0) {
-			lines = append(lines, p.tell(now))
+	for _, t := range r.queue {
+		if !t.usesFiles && r.isAbout(t, id) && (t.needsIDs || len(r.holders(t)) > 0) {
+			lines = append(lines, t.describe(now))
 		}
 	}
 	return lines

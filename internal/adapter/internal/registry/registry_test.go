@@ -17,11 +17,11 @@ import (
 type session struct {
 	thread  int
 	stop    chan struct{}
-	hurried atomic.Bool
+	stopped atomic.Bool
 }
 
-func (s *session) Run()   { <-s.stop }
-func (s *session) Hurry() { s.hurried.Store(true) }
+func (s *session) Run()       { <-s.stop }
+func (s *session) ForceStop() { s.stopped.Store(true) }
 
 // A session that is being closed is unknown at once; who opens it waits until it is gone, and
 // hurries it; who only asks does not.
@@ -30,12 +30,12 @@ func TestSessionThatLeaves(t *testing.T) {
 		r, s := New[*session](), &session{stop: make(chan struct{})}
 		require.NoError(t, r.Begin(s, "a"))
 		require.ErrorIs(t, r.Begin(s, "a"), ErrTaken)
-		require.True(t, r.Claim(s, "b"))
+		require.True(t, r.AddID(s, "b"))
 		r.Forget(s)
-		require.True(t, r.Claim(s, "c"), "it goes on for a while")
-		require.False(t, r.Claim(&session{}, "b"))
+		require.True(t, r.AddID(s, "c"), "it goes on for a while")
+		require.False(t, r.AddID(&session{}, "b"))
 		require.Empty(t, r.List())
-		asks, opens := r.Arrive("a", "asks", Asks), r.Arrive("c", "opens", Opens)
+		asks, opens := r.Enqueue("a", "asks", Uses), r.Enqueue("c", "opens", Opens)
 		require.NoError(t, asks.Lock(t.Context()))
 		_, known := asks.Open()
 		require.False(t, known)
@@ -43,8 +43,8 @@ func TestSessionThatLeaves(t *testing.T) {
 		opened := make(chan error, 1)
 		go func() { opened <- opens.Lock(t.Context()) }()
 		time.Sleep(3 * time.Second)
-		require.True(t, s.hurried.Load())
-		require.Equal(t, []string{"opens waits for the disk since 3s"}, r.Tell("c", time.Now()))
+		require.True(t, s.stopped.Load())
+		require.Equal(t, []string{"opens waits for the disk since 3s"}, r.Waits("c", time.Now()))
 		require.Empty(t, opened)
 		close(s.stop)
 		require.NoError(t, <-opened)
@@ -52,7 +52,7 @@ func TestSessionThatLeaves(t *testing.T) {
 		r.Wait()
 		asks.Release()
 		opens.Release()
-		require.Empty(t, r.line)
+		require.Empty(t, r.queue)
 	})
 }
 
@@ -60,12 +60,12 @@ func TestSessionThatLeaves(t *testing.T) {
 func TestClaimInTurn(t *testing.T) {
 	r, s := New[*session](), &session{stop: make(chan struct{})}
 	require.NoError(t, r.Begin(s, "a"))
-	p := r.Arrive("a", "load", Opens)
+	p := r.Enqueue("a", "load", Opens)
 	require.NoError(t, p.Lock(t.Context()))
 	found, known := p.Find([]string{"b", "a"})
 	require.True(t, known)
 	close(s.stop) // its end waits for the turn's
-	p.Claim(found, []string{"a", "b"})
+	p.AddIDs(found, []string{"a", "b"})
 	p.Unlock()
 	r.Wait()
 	for _, id := range []string{"a", "b"} {
@@ -74,63 +74,63 @@ func TestClaimInTurn(t *testing.T) {
 	}
 }
 
-// Who keeps files may take its time until somebody wants them, or the agent ends.
+// TestPolite checks that Polite is done once another request wants the thread, or the agent ends.
 func TestPolite(t *testing.T) {
 	for name, end := range map[string]func(r *Registry[*session]){
-		"wanted": func(r *Registry[*session]) { go r.Arrive("a", "load", Opens).Lock(context.Background()) },
+		"wanted": func(r *Registry[*session]) { go r.Enqueue("a", "load", Opens).Lock(context.Background()) },
 		"closed": (*Registry[*session]).Close,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := New[*session]()
-				p := r.Arrive("a", "title", Opens)
+				p := r.Enqueue("a", "title", Opens)
 				require.NoError(t, p.Lock(t.Context()))
-				p.Keep()
+				p.UseFiles()
 				p.Unlock()
-				asks := r.Arrive("a", "prompt", Asks)
+				asks := r.Enqueue("a", "prompt", Uses)
 				require.NoError(t, asks.Lock(t.Context()))
 				asks.Unlock()
 				asks.Release()
-				require.NoError(t, p.Polite().Err())
+				require.NoError(t, p.Graceful().Err())
 				end(r)
 				synctest.Wait()
-				require.Error(t, p.Polite().Err())
+				require.Error(t, p.Graceful().Err())
 				p.Release()
 			})
 		})
 	}
 }
 
-// Who acts is not told among those that wait.
+// The list of waiting requests omits the one that holds the lock.
 func TestOnlyWhoWaitsIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New[*session]()
-		r.Arrive("a", "prompt", Prompts)
-		require.Empty(t, r.Tell("a", time.Now()))
-		r.Arrive("a", "mode", Asks)
-		require.Equal(t, []string{"mode waits for what was asked before it since 0s"}, r.Tell("a", time.Now()))
+		r.Enqueue("a", "prompt", Prompts)
+		require.Empty(t, r.Waits("a", time.Now()))
+		r.Enqueue("a", "mode", Uses)
+		require.Equal(t, []string{"mode waits for what was asked before it since 0s"}, r.Waits("a", time.Now()))
 	})
 }
 
-// What waits ends when it is taken back, and with the agent.
+// Waiting ends with a cancel, and with the agent.
 func TestWaitingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New[*session]()
-		first := r.Arrive("a", "load", Opens)
+		first := r.Enqueue("a", "load", Opens)
 		require.NoError(t, first.Lock(t.Context()))
 		first.Unlock()
 		ctx, cancel := context.WithCancel(t.Context())
 		ends := make(chan error, 3)
 		wait := func(ctx context.Context, kind Kind) {
-			p := r.Arrive("a", "waits", kind)
+			p := r.Enqueue("a", "waits", kind)
 			go func() { ends <- p.Lock(ctx) }()
 			synctest.Wait()
 		}
-		wait(ctx, Asks)
+		wait(ctx, Uses)
 		cancel()
 		require.ErrorIs(t, <-ends, ErrCancelled)
 		wait(t.Context(), Prompts)
-		wait(t.Context(), Asks)
+		wait(t.Context(), Uses)
 		_, known := r.Cancel("a")
 		require.False(t, known)
 		require.ErrorIs(t, <-ends, ErrCancelled)
@@ -148,10 +148,9 @@ type request struct {
 	acted          bool
 }
 
-// In a random order of requests about threads of three ids each, of looks at the disk, turns
-// and ends: what names the same id, and what opens the same thread, acts in the order in
-// which it came; no thread is open twice; nobody waits for another thread, but who names a
-// session that is not open while somebody looks.
+// TestOrder runs random requests about threads of three ids each, with checks of the disk, turns and ends. Requests that name the same id,
+// or that open the same thread, act in the order of their arrival; no thread is open twice; and no request waits for another thread, except
+// one that names a session that is not open during a check.
 func TestOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
@@ -168,8 +167,8 @@ func TestOrder(t *testing.T) {
 			}
 			switch random.IntN(3) {
 			case 0:
-				kind := []Kind{Asks, Prompts, Opens}[random.IntN(3)]
-				all = append(all, &request{Ticket: r.Arrive(idsOf(thread)[random.IntN(3)], "", kind), thread: thread, number: number})
+				kind := []Kind{Uses, Prompts, Opens}[random.IntN(3)]
+				all = append(all, &request{Ticket: r.Enqueue(idsOf(thread)[random.IntN(3)], "", kind), thread: thread, number: number})
 			case 1:
 				if len(all) > 0 {
 					p := all[random.IntN(len(all))]
@@ -181,7 +180,7 @@ func TestOrder(t *testing.T) {
 					continue
 				}
 				p := all[random.IntN(len(all))]
-				if p.kind == Opens && p.looks {
+				if p.kind == Opens && p.needsIDs {
 					p.SetIDs(idsOf(p.thread))
 				}
 				if p.acted {
@@ -194,10 +193,10 @@ func TestOrder(t *testing.T) {
 					for _, other := range all {
 						earlier := !other.acted && other.number < p.number && other.thread == p.thread
 						require.False(t, earlier && (other.ID() == p.ID() || p.kind == Opens && other.kind == Opens), "it overtakes")
-						require.False(t, other.keeps && other.thread == p.thread && p.kind == Opens, "its files are used")
+						require.False(t, other.usesFiles && other.thread == p.thread && p.kind == Opens, "its files are used")
 					}
-					for _, other := range r.line {
-						require.False(t, p.kind == Opens && other.leaver != nil && other.leaver.thread == p.thread, "its session still leaves")
+					for _, other := range r.queue {
+						require.False(t, p.kind == Opens && other.closing != nil && other.closing.thread == p.thread, "its session still leaves")
 					}
 					p.acted = true
 					if p.kind == Opens {
@@ -206,10 +205,10 @@ func TestOrder(t *testing.T) {
 					p.Unlock()
 				} else {
 					holds := func(other *request) bool {
-						return other.number < p.number && (other.thread == p.thread || p.kind != Opens && !open && other.looks)
+						return other.number < p.number && (other.thread == p.thread || p.kind != Opens && !open && other.needsIDs)
 					}
-					leaves := func(other *Ticket[*session]) bool { return other.leaver != nil && other.leaver.thread == p.thread }
-					require.True(t, slices.ContainsFunc(all, holds) || slices.ContainsFunc(r.line, leaves), "it waits for nothing")
+					leaves := func(other *Ticket[*session]) bool { return other.closing != nil && other.closing.thread == p.thread }
+					require.True(t, slices.ContainsFunc(all, holds) || slices.ContainsFunc(r.queue, leaves), "it waits for nothing")
 				}
 			}
 			for _, s := range r.List() {
@@ -232,8 +231,8 @@ func act(t *testing.T, p *request, ids []string, what int, stops *[]chan struct{
 			p.Begin(&session{thread: p.thread, stop: (*stops)[len(*stops)-1]}, ids)
 		}
 	case 1:
-		p.Keep(p.All()...)
-		require.True(t, p.keeps)
+		p.UseFiles(p.All()...)
+		require.True(t, p.usesFiles)
 		require.Empty(t, p.All(), "they are closed")
 	}
 }

@@ -72,8 +72,7 @@ func TestRunIsCancelled(t *testing.T) {
 	}
 }
 
-// A process that left the command's group may hold its output open; Run ends all
-// the same, with what was written.
+// A process that left the command's group may hold its output open; Run still ends, with the output so far.
 func TestRunDoesNotWaitForOthers(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip(err)

@@ -1,4 +1,4 @@
-package telling
+package updates
 
 import (
 	"context"
@@ -34,8 +34,8 @@ func TestQuestionsAreAQueue(t *testing.T) {
 			w.post(func() {
 				w.monitor.Go(func() {
 					q := d.Open(id, nil)
-					how := q.Run(ctx, w.Updates, waiting{})
-					did = append(did, id+map[Outcome]string{Stands: " answered", Refused: " refused", Withdrawn: " withdrawn"}[how])
+					how := q.Run(ctx, w.Sender, waiting{})
+					did = append(did, id+map[Outcome]string{Open: " answered", Refused: " refused", Withdrawn: " withdrawn"}[how])
 					q.Close()
 				})
 			})

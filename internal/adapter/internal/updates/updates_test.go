@@ -1,4 +1,4 @@
-package telling
+package updates
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/render"
 )
 
-// listener is an editor that writes down what it is told.
+// listener is an editor that records its messages.
 type listener struct{ heard []string }
 
 func (l *listener) Text(f wire.TextFrame, text string) {
@@ -32,7 +32,7 @@ func (l *listener) Full() <-chan struct{} { return make(chan struct{}) }
 
 func (l *listener) Ask(string, any, func(json.RawMessage, error)) *wire.Pending { return nil }
 
-// take hands out what was heard since the last call.
+// take returns the messages since the previous take.
 func (l *listener) take() []string {
 	heard := l.heard
 	l.heard = nil
@@ -40,7 +40,7 @@ func (l *listener) take() []string {
 }
 
 // openWay is the way to an editor that knows the session.
-func openWay(l *listener) *Updates {
+func openWay(l *listener) *Sender {
 	w := New(l, nil, zap.NewNop())
 	w.Release()
 	return w
@@ -54,8 +54,8 @@ func toldMode(id string) []string {
 	return []string{`session/update {"sessionId":"s","update":{"sessionUpdate":"current_mode_update","currentModeId":"` + id + `"}}`}
 }
 
-// TestStateIsToldWhenItDiffers: what holds is told once, in a response or an update, and
-// anew to an editor that begins anew. Kinds count apart.
+// TestStateIsToldWhenItDiffers checks that state is sent once, in a response or an update, and again to an editor that starts over. Each
+// kind is compared separately.
 func TestStateIsToldWhenItDiffers(t *testing.T) {
 	l := new(listener)
 	w := openWay(l)
@@ -66,7 +66,7 @@ func TestStateIsToldWhenItDiffers(t *testing.T) {
 	require.Empty(t, l.take())
 	w.Send(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: "spec"})
 	require.Len(t, l.take(), 1)
-	w.Told(mode("auto-low"), protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
+	w.MarkSent(mode("auto-low"), protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
 	w.Send(mode("auto-low"))
 	w.Send(protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
 	require.Empty(t, l.take())
@@ -81,7 +81,7 @@ func TestStateIsToldWhenItDiffers(t *testing.T) {
 	require.Equal(t, toldMode("spec"), l.take())
 }
 
-// TestWhatHappensIsToldEachTime: calls and texts are no state.
+// TestWhatHappensIsToldEachTime checks that calls and texts are sent each time, since they are not state.
 func TestWhatHappensIsToldEachTime(t *testing.T) {
 	l := new(listener)
 	w := openWay(l)
@@ -137,7 +137,7 @@ func TestTextsNameTheirMessage(t *testing.T) {
 
 // TestNoticesWaitOnce for the next prompt.
 func TestNoticesWaitOnce(t *testing.T) {
-	var w Updates
+	var w Sender
 	w.AddNotices("one", "two", "one")
 	w.AddNotices("two")
 	require.Equal(t, []string{"one", "two"}, w.TakeNotices())
@@ -146,19 +146,19 @@ func TestNoticesWaitOnce(t *testing.T) {
 	require.Equal(t, []string{"one"}, w.TakeNotices(), "it happened again")
 }
 
-// TestNoEditor: what is told to nobody is dropped, and there is always room for it.
+// TestNoEditor checks that updates without an editor are dropped, and that there is always room for them.
 func TestNoEditor(t *testing.T) {
-	var w Updates
+	var w Sender
 	require.Nil(t, w.Full())
 	w.Send(render.Text{Text: "x"})
 	w.Send(mode("spec"))
 	w.Send(protocol.ToolCall{})
-	require.NotNil(t, (&Updates{editor: new(listener)}).Full())
+	require.NotNil(t, (&Sender{editor: new(listener)}).Full())
 }
 
 // Words of droid's that wait are put together by message, and bounded.
 func TestKeepText(t *testing.T) {
-	var w Updates
+	var w Sender
 	for _, text := range []render.Text{{MessageID: "a", Text: "one "}, {MessageID: "a", Text: "two"}, {MessageID: "b", Text: "three"}} {
 		w.KeepText(text)
 	}
@@ -197,7 +197,7 @@ func TestKeepText(t *testing.T) {
 	require.False(t, cut)
 }
 
-// What is told while the way holds leaves in order when it does so no more, of the session's state what is news then.
+// Updates during Hold are sent in order by Release; of the session's state, only what differs then.
 func TestHold(t *testing.T) {
 	l := new(listener)
 	w := New(l, nil, zap.NewNop())
@@ -206,7 +206,7 @@ func TestHold(t *testing.T) {
 	w.Send(mode("spec"))
 	w.Send(mode("normal"))
 	require.Empty(t, l.take())
-	w.Told(mode("spec")) // by the response
+	w.MarkSent(mode("spec")) // by the response
 	w.SetID("s")
 	w.Release()
 	heard := l.take()

@@ -1,4 +1,4 @@
-package telling
+package updates
 
 import (
 	"fmt"
@@ -18,13 +18,13 @@ import (
 
 // way is the way of a session to an editor, whose next line is next, and which say has answer.
 type way struct {
-	*Updates
+	*Sender
 	next func() string
 	say  func(line string)
 }
 
 // post has f run with the session's lock.
-func (w *Updates) post(f func()) { w.monitor.Post(f) }
+func (w *Sender) post(f func()) { w.monitor.Post(f) }
 
 // asking runs a test in a bubble.
 func asking(t *testing.T, test func(t *testing.T, w way)) {
@@ -46,13 +46,13 @@ func asking(t *testing.T, test func(t *testing.T, w way)) {
 	})
 }
 
-// TestAsk: who waits gets the answer with the lock, once, and no longer waits when the request was taken back.
+// TestAsk checks that a waiting caller gets the answer with the lock, once, and that it stops waiting if the request was cancelled.
 func TestAsk(t *testing.T) {
 	asking(t, func(t *testing.T, w way) {
 		got := make(chan string, 9)
 		ask := func() (r *Request[string]) {
 			w.post(func() {
-				r = Ask[string](w.Updates, "m", nil)
+				r = SendRequest[string](w.Sender, "m", nil)
 				w.monitor.Go(func() { got <- fmt.Sprint(r.Await(t.Context())) })
 			})
 			synctest.Wait()
@@ -61,10 +61,10 @@ func TestAsk(t *testing.T) {
 		ask()
 		require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"m"}`, w.next())
 		time.Sleep(3 * time.Second)
-		require.Equal(t, []string{"the session waits for the editor's answer to m since 3s"}, w.Waits(time.Now()))
+		require.Equal(t, []string{"the session waits for the editor's answer to m since 3s"}, w.Requests(time.Now()))
 		w.say(`{"jsonrpc":"2.0","id":1,"result":"a"}`)
 		require.Equal(t, "a<nil>", <-got)
-		require.Empty(t, w.Waits(time.Now()))
+		require.Empty(t, w.Requests(time.Now()))
 
 		second := ask()
 		w.next()
@@ -87,11 +87,10 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// TestAskBeside: the answer comes though another goroutine has the lock, and not after the request was
-// taken back.
+// TestAskBeside checks that the answer arrives even if another goroutine has the lock, and not after the request was cancelled.
 func TestAskBeside(t *testing.T) {
 	asking(t, func(t *testing.T, w way) {
-		ask := func() *RequestBeside[string] { return AskBeside[string](w.Updates, "m", nil) }
+		ask := func() *AsyncRequest[string] { return SendAsync[string](w.Sender, "m", nil) }
 		busy := make(chan struct{})
 		w.post(func() { <-busy })
 		first := ask()
@@ -109,19 +108,19 @@ func TestAskBeside(t *testing.T) {
 		w.say(`{"jsonrpc":"2.0","id":2,"result":"late"}`)
 		w.say(`{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no"}}`)
 		require.ErrorContains(t, <-third.Answered, "no")
-		require.Empty(t, w.Waits(time.Now()))
+		require.Empty(t, w.Requests(time.Now()))
 		require.Empty(t, second.Answered)
 	})
 }
 
-// TestHeldRequest: a request that is held is sent later, unless it was taken back.
+// TestHeldRequest checks that a held request is sent later, unless it was cancelled.
 func TestHeldRequest(t *testing.T) {
 	asking(t, func(t *testing.T, w way) {
 		w.Hold()
-		first, second := AskBeside[string](w.Updates, "one", nil), AskBeside[string](w.Updates, "two", nil)
+		first, second := SendAsync[string](w.Sender, "one", nil), SendAsync[string](w.Sender, "two", nil)
 		require.True(t, first.Withdraw())
 		require.False(t, first.Withdraw())
-		require.Len(t, w.Waits(time.Now()), 1)
+		require.Len(t, w.Requests(time.Now()), 1)
 		w.Release()
 		require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"two"}`, w.next())
 		w.say(`{"jsonrpc":"2.0","id":1,"result":"a"}`)

@@ -1,0 +1,180 @@
+package updates
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/render"
+)
+
+// Questions holds the questions to the user, who is asked one at a time, in the order in which they were opened.
+// The zero value is empty. The caller of each method must hold the session's lock.
+type Questions struct {
+	open []*Question // the user is asked the first one
+}
+
+// Question is a permission request, a question of droid's or one of this agent's.
+type Question struct {
+	Concurrent bool   // a subagent asks, while droid continues
+	Session    string // of the subagent that asks, where that is shown as a session; "" for this one
+
+	of      *Questions
+	id      string // of droid's request; "" for a question of this agent, which ends with its context
+	outcome Outcome
+	request interface{ Withdraw() bool } // the step that was sent to the editor, nil between two
+	waits   bool                         // in Await or Run
+	ended   func(Outcome)                // see Open
+}
+
+// Outcome is the result of a question.
+type Outcome int
+
+const (
+	// Open: the question was not withdrawn.
+	Open Outcome = iota
+	// Refused: it was withdrawn, and droid must get a refusal.
+	Refused
+	// Withdrawn: it was withdrawn, and droid no longer waits for an answer.
+	Withdrawn
+)
+
+// Open adds a question behind the open ones. Close ends it, as does withdrawing it while it waits; then ended is called with its
+// outcome, unless it is nil.
+func (d *Questions) Open(id string, ended func(Outcome)) *Question {
+	q := &Question{of: d, id: id, ended: ended}
+	d.open = append(d.open, q)
+	return q
+}
+
+// Await makes a question wait until ready reports that the user can be asked, which then Open, or until it is withdrawn, as when ctx
+// ends.
+func (q *Question) Await(ctx context.Context, s *Sender, ready func() bool) Outcome {
+	q.wait(ctx, s, ready)
+	return q.outcome
+}
+
+// wait waits until ready returns true or the question is withdrawn, which the end of ctx does.
+func (q *Question) wait(ctx context.Context, s *Sender, ready func() bool) {
+	q.waits = true
+	defer func() { q.waits = false }()
+	if s.monitor.Await(ctx, func() bool { return q.outcome != Open || ready() }) != nil {
+		q.TakeBack()
+	}
+}
+
+// Run asks the user one step after the other, when the earlier questions have ended. It returns early
+// if the question is withdrawn, which the end of ctx does.
+func (q *Question) Run(ctx context.Context, s *Sender, steps render.Dialog) Outcome {
+	q.wait(ctx, s, func() bool { return q.of.open[0] == q })
+	for q.outcome == Open {
+		step, more := steps.Next()
+		if !more {
+			break
+		}
+		if step.Form != nil {
+			step.Form.SessionID = cmp.Or(q.Session, s.Session())
+			filled := askStep[protocol.ElicitationResult](ctx, q, s, "elicitation/create", step.Form)
+			if q.outcome == Open {
+				steps.FormFilled(filled)
+			}
+			continue
+		}
+		step.Choice.SessionID = cmp.Or(q.Session, s.Session())
+		picked := pickedOption(askStep[protocol.PermissionResult](ctx, q, s, acp.ClientMethodSessionRequestPermission, step.Choice))
+		if q.outcome == Open && !steps.OptionChosen(picked) && picked != "" {
+			s.log.Warn("the editor picked an option that was not offered; that is a refusal")
+		}
+	}
+	return q.outcome
+}
+
+// askStep sends a step to the editor and returns the answer: nil if the editor could not show the step
+// or is gone, and if the question was withdrawn.
+func askStep[T any](ctx context.Context, q *Question, s *Sender, method string, params any) (answer *T) {
+	asked := SendRequest[T](s, method, params)
+	q.request = asked
+	q.wait(ctx, s, func() bool { return asked.ended })
+	q.request = nil
+	switch {
+	case asked.err == nil && asked.ended:
+		return &asked.result
+	case asked.err != ErrWithdrawn:
+		s.log.Info("the editor gave no answer to what it was to ask the user", zap.String("method", method), zap.Error(asked.err))
+	}
+	return nil
+}
+
+// Close ends the question, so that the next one is asked, and returns its outcome.
+func (q *Question) Close() Outcome {
+	d := q.of
+	if i := slices.Index(d.open, q); i >= 0 {
+		d.open = slices.Delete(d.open, i, i+1)
+		if q.ended != nil {
+			q.ended(q.outcome)
+		}
+	}
+	return q.outcome
+}
+
+// TakeBack withdraws the question. The caller of Open must close it.
+func (q *Question) TakeBack() { q.takeBack(Withdrawn) }
+
+// takeBack withdraws a question, and closes it if it waits; otherwise the caller of Open does.
+func (q *Question) takeBack(how Outcome) {
+	if q.outcome != Open || !slices.Contains(q.of.open, q) {
+		return
+	}
+	q.outcome = how
+	if q.request != nil {
+		q.request.Withdraw()
+	}
+	if q.waits {
+		q.Close()
+	}
+}
+
+// pickedOption returns the ID of the option that the user picked, "" if none: the user
+// dismissed the choice, or the editor failed or is gone.
+func pickedOption(result *protocol.PermissionResult) string {
+	if result == nil || result.Outcome.Outcome != "selected" {
+		return ""
+	}
+	return result.Outcome.OptionID
+}
+
+// IsOpen reports whether there is an open question.
+func (d *Questions) IsOpen() bool { return len(d.open) > 0 }
+
+// Block reports whether there is an open question that the session waits for.
+func (d *Questions) Block() bool {
+	return slices.ContainsFunc(d.open, func(q *Question) bool { return !q.Concurrent })
+}
+
+// Withdraw withdraws the question for a request of droid's, because droid no longer waits for it.
+func (d *Questions) Withdraw(id string) {
+	d.takeBack(Withdrawn, func(q *Question) bool { return q.id == id })
+}
+
+// DroidGone withdraws droid's questions, without an answer to droid.
+func (d *Questions) DroidGone() {
+	d.takeBack(Withdrawn, func(q *Question) bool { return q.id != "" })
+}
+
+// Refuse withdraws droid's questions; the callers of Open then refuse them to droid.
+func (d *Questions) Refuse() { d.takeBack(Refused, func(q *Question) bool { return q.id != "" }) }
+
+// End withdraws all questions, because the session ends.
+func (d *Questions) End() { d.takeBack(Withdrawn, func(*Question) bool { return true }) }
+
+func (d *Questions) takeBack(how Outcome, which func(*Question) bool) {
+	for _, q := range slices.Clone(d.open) {
+		if which(q) {
+			q.takeBack(how)
+		}
+	}
+}
