@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/testing/fakedroid"
 )
@@ -27,7 +28,7 @@ type indexed struct {
 	seen int // lines that changes has looked at
 }
 
-func openIndexed(t *testing.T, capabilities string) *indexed {
+func openIndexed(t *testing.T, capabilities string, configure ...func(*adapter.Config)) *indexed {
 	t.Helper()
 	e := &indexed{root: filepath.Join(t.TempDir(), "sessions")}
 	f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), toolFor("touch", touch))
@@ -35,7 +36,9 @@ func openIndexed(t *testing.T, capabilities string) *indexed {
 		file(t, e.root, e.session, p["title"].(string))
 		return fakedroid.Fields{"success": true}, ""
 	}))
-	e.editor = beginNamed(t, "air", capabilities, f.start)
+	e.editor = open(t, f.start, configure...)
+	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,"clientInfo":{"name":"air","version":"1"}}`).Error)
+	e.beginSession()
 	e.agent.Config.Store = store.New(e.root, zap.NewNop())
 	for _, id := range []string{e.session, "b", "c"} {
 		file(t, e.root, id, "Title of "+id)
@@ -247,6 +250,24 @@ func lastParams(e *editor, method string) (params json.RawMessage) {
 		}
 	}
 	return params
+}
+
+// While the client does not read, changes are not collected for it; then it gets them at once.
+func TestListSubscriptionOfSlowClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := openIndexed(t, asIndexed, func(c *adapter.Config) { c.Unread = 1 })
+		e.subscribe("/workspace")
+		e.out.pause()
+		for n := range 20 {
+			file(t, e.root, fmt.Sprint("later", n), "Of another process")
+			time.Sleep(12 * time.Second)
+		}
+		e.out.resume()
+		time.Sleep(12 * time.Second)
+		changes := e.changes()
+		require.LessOrEqual(t, len(changes), 4)
+		require.Equal(t, 20, strings.Count(strings.Join(changes, "\n"), "later"))
+	})
 }
 
 // There are at most 128 subscriptions, each of an absolute directory.
