@@ -91,12 +91,12 @@ func TestSessionIndexOfAir(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
-		two, own := h.client("Emacs", everything)
+		two, _ := h.client("Emacs", everything)
 		two.load("s1")
 		two.take()
 		for _, method := range []string{"_session/archive", "_session/rename"} {
 			two.asks(method, "s1")
-			own = h.lastQueryAgent()
+			own := h.lastQueryAgent()
 			asked := own.next()
 			require.Equal(t, method, asked.Method)
 			own.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32601,"message":"no"}}`, asked.ID)
