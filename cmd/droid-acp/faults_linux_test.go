@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,6 +69,14 @@ func TestWithoutProc(t *testing.T) {
 	require.NoError(t, a.stdin.Close())
 	a.awaitEnd()
 	a.requireGone("pids")
+}
+
+// The real droid ends by SIGABRT without /proc (0.99.0, 0.225.2). The error names the cause.
+func TestDroidNeedsProc(t *testing.T) {
+	t.Parallel()
+	a := startUnder(t, inNamespace(t, "mount -t tmpfs none /proc"), "kill -ABRT $$", nil)
+	a.initialize()
+	require.Contains(t, a.open(2), "droid cannot run without /proc, which is not mounted here. Mount it: `mount -t proc proc /proc`.")
 }
 
 // With a home that is read-only a conversation works. Other agents do not see the session, and the log says why.
@@ -217,4 +226,25 @@ func TestStderrIsFull(t *testing.T) {
 	require.NoError(t, a.stdin.Close())
 	a.awaitEnd()
 	a.requireGone("pids")
+}
+
+// Two agents that are given one trace both record in it, each under its process id.
+func TestTraceOfTwoAgents(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "trace")
+	one, other := startAgent(t, "", nil, "--trace", path), startAgent(t, "", nil, "--trace", path)
+	for _, a := range []*agentProcess{one, other} {
+		a.begin()
+	}
+	for _, a := range []*agentProcess{one, other} {
+		a.converse()
+		require.NoError(t, a.stdin.Close())
+		a.awaitEnd()
+	}
+	shown := command("", "trace", path)
+	require.Equal(t, 0, shown.code, shown.stderr)
+	require.NotContains(t, shown.stdout, "Missing")
+	for _, a := range []*agentProcess{one, other} {
+		require.Regexp(t, fmt.Sprintf("editor → agent %d +session/prompt 3 ", a.cmd.Process.Pid), shown.stdout)
+	}
 }

@@ -42,7 +42,7 @@ func (a *Agent) setConfigOption(c *wire.Call) (any, *jsonrpc.Error) {
 // optionValue reads the value that an option is to have: "true" or "false" for a switch.
 func optionValue(id string, raw json.RawMessage) (string, *jsonrpc.Error) {
 	switched := string(raw) == "true" || string(raw) == "false"
-	if id == options.AutoCompaction {
+	if options.Find(id).Switch {
 		if !switched {
 			return "", acperr.InvalidParams(`%s is on or off: value must be true or false, and type "boolean"`, id)
 		}

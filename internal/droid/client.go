@@ -74,7 +74,7 @@ type Client struct {
 	noLogin       atomic.Bool                         // see LacksLogin
 	given         atomic.Pointer[projectconfig.Layer] // see Given
 	projectModels atomic.Pointer[map[string]string]   // see ProjectModels
-	without       atomic.Pointer[projectconfig.Layer] // see Without
+	without       atomic.Pointer[projectconfig.Layer] // see Excluded
 	checks        atomic.Pointer[processChecks]       // nil if the process may run everything
 	reads         atomic.Int64                        // read calls begun and ended: odd during one
 	lastID        atomic.Int64

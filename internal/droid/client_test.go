@@ -156,17 +156,19 @@ func TestGivenUpCall(t *testing.T) {
 // A result and then an error for one request: the call has returned, and the
 // error is an event (quirk 13).
 func TestDoubleResponse(t *testing.T) {
-	c, p := newPeer(t, young)
-	sent := async(func() error {
-		return c.AddUserMessage(testContext(t), stream.UserMessage{RequestID: "p1", Text: "x"})
+	synctest.Test(t, func(t *testing.T) {
+		c, p := newPeer(t, young)
+		sent := async(func() error {
+			return c.AddUserMessage(testContext(t), stream.UserMessage{RequestID: "p1", Text: "x"})
+		})
+		p.expect(methodAddUserMessage)
+		p.reply("p1", `{}`)
+		p.refuse(`"p1"`, -32603, "No active session.")
+		p.reply("p1", `{}`) // a third one changes nothing
+		require.NoError(t, <-sent)
+		require.Equal(t, stream.LateError{RequestID: "p1", Err: &stream.RPCError{Code: -32603, Message: "No active session."}}, <-c.Events())
+		require.Empty(t, c.Events())
 	})
-	p.expect(methodAddUserMessage)
-	p.reply("p1", `{}`)
-	p.refuse(`"p1"`, -32603, "No active session.")
-	p.reply("p1", `{}`) // a third one changes nothing
-	require.NoError(t, <-sent)
-	require.Equal(t, stream.LateError{RequestID: "p1", Err: &stream.RPCError{Code: -32603, Message: "No active session."}}, <-c.Events())
-	require.Empty(t, c.Events())
 }
 
 func TestRequestsOfDroid(t *testing.T) {

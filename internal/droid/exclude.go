@@ -60,22 +60,22 @@ func (c Command) limit(settings map[string]any, user projectconfig.User) {
 	switch {
 	case c.Alone:
 		settings["mcpPolicy"], settings["hooks"] = policy(), map[string]any{"hooksDisabled": true}
-		if c.Without != nil {
-			restoreQuestions(settings, user, *c.Without)
+		if c.Excluded != nil {
+			restoreQuestions(settings, user, *c.Excluded)
 		}
 		return
-	case c.Without != nil:
+	case c.Excluded != nil:
 		setStartMode(settings, user)
 	}
 	limitServers(settings, user, nil, c.trusted())
 }
 
 // limited reports whether the process needs its own settings because of the project.
-func (c Command) limited() bool { return c.Alone || c.Without != nil || c.Project != nil }
+func (c Command) limited() bool { return c.Alone || c.Excluded != nil || c.Project != nil }
 
 // trusted returns the part of the project that the process may run.
 func (c Command) trusted() projectconfig.Layer {
-	if c.Without != nil || c.Project == nil {
+	if c.Excluded != nil || c.Project == nil {
 		return projectconfig.Layer{}
 	}
 	return *c.Project
@@ -84,7 +84,7 @@ func (c Command) trusted() projectconfig.Layer {
 // RequiresSettings reports whether the process must not be started without its settings: in an ordinary directory, where droid finds no
 // project files, they are only a precaution.
 func (c Command) RequiresSettings() bool {
-	return c.Alone || c.Without != nil && (c.Without.Found || len(c.Without.Items) > 0)
+	return c.Alone || c.Excluded != nil && (c.Excluded.Found || len(c.Excluded.Items) > 0)
 }
 
 func unreadable(err error) error {
@@ -204,16 +204,16 @@ var noHook = json.RawMessage(`{"matcher":"^-$","hooks":[{"type":"command","comma
 // exclude completes the settings of a process so that the layer is excluded. hooks are those of the process, if any.
 func (c *Client) exclude(settings map[string]any, servers map[string]any, r Runtime) error {
 	user, err := projectconfig.ReadUser(Home(c.env))
-	if r.Without == nil || len(r.Without.Items) == 0 {
-		trusted := Command{Project: r.Project, Without: r.Without}.trusted()
+	if r.Excluded == nil || len(r.Excluded.Items) == 0 {
+		trusted := Command{Project: r.Project, Excluded: r.Excluded}.trusted()
 		switch {
 		case err == nil:
 			limitServers(settings, user, r.MCPServers, trusted)
 			c.limitHooks(settings, user, trusted)
-			if r.Without != nil {
+			if r.Excluded != nil {
 				setStartMode(settings, user)
 			}
-		case r.Without != nil && r.Without.Found:
+		case r.Excluded != nil && r.Excluded.Found:
 			return unreadable(err)
 		}
 		return nil
@@ -224,7 +224,7 @@ func (c *Client) exclude(settings map[string]any, servers map[string]any, r Runt
 	if !c.Version().Supports(stream.ExcludesProjectFiles) {
 		return &ExcludeError{Why: c.Version().UnsupportedText(stream.ExcludesProjectFiles)}
 	}
-	for _, i := range r.Without.Of(projectconfig.MCPServer) {
+	for _, i := range r.Excluded.Of(projectconfig.MCPServer) {
 		if _, ours := servers[i.Name]; ours || !projectconfig.SafeName(i.Name) {
 			continue
 		}
@@ -234,20 +234,20 @@ func (c *Client) exclude(settings map[string]any, servers map[string]any, r Runt
 		}
 	}
 	switch {
-	case r.Without.HidesServers(): // one of them may have the name or the command line of one of the user's
+	case r.Excluded.HidesServers(): // one of them may have the name or the command line of one of the user's
 		settings["mcpPolicy"] = policy()
 	case user.Policy != nil:
 		settings["mcpPolicy"] = policy(user.Policy...) // the user's own decides, not the project's
 	default:
 		settings["mcpPolicy"] = policy(slices.DeleteFunc(marksOf(r.MCPServers, slices.Collect(maps.Values(user.Servers))), func(s string) bool { return s == "" })...)
 	}
-	restoreQuestions(settings, user, *r.Without)
+	restoreQuestions(settings, user, *r.Excluded)
 	return c.excludeHooks(settings, user, r)
 }
 
 // replacesHooks reports whether droid must run no hooks but the user's and those of the process.
 func (r Runtime) replacesHooks() bool {
-	return r.Without != nil && (r.Without.HidesHooks() || r.Without.Has(projectconfig.Preload))
+	return r.Excluded != nil && (r.Excluded.HidesHooks() || r.Excluded.Has(projectconfig.Preload))
 }
 
 // noTask is a hook before the Task tool that refuses it. A subagent of droid 0.99 is another droid, which is started in the project's
@@ -273,7 +273,7 @@ func (c *Client) excludeHooks(settings map[string]any, user projectconfig.User, 
 	}
 	own, _ := settings["hooks"].(hooksByEvent)
 	all := hooksForEveryEvent(users, own)
-	if r.Without.Has(projectconfig.Preload) {
+	if r.Excluded.Has(projectconfig.Preload) {
 		entry, err := noTask.entry()
 		if err != nil {
 			return &ExcludeError{Why: err.Error()}
@@ -406,8 +406,8 @@ func (c *Client) HasStaleTexts(now projectconfig.Layer) bool {
 	return c.own != nil && given != nil && given.Texts != now.Texts && c.Version().Supports(stream.ExpandsCommands)
 }
 
-// StartedExcluding returns what the process was started without, see Command.Without.
+// StartedExcluding returns what the process was started without, see Command.Excluded.
 func (c *Client) StartedExcluding() *projectconfig.Layer { return c.started }
 
-// Without returns the part of a project that the process excludes, nil for nothing. A guarded process excludes nothing known.
-func (c *Client) Without() *projectconfig.Layer { return c.without.Load() }
+// Excluded returns the part of a project that the process excludes, nil for nothing. A guarded process excludes nothing known.
+func (c *Client) Excluded() *projectconfig.Layer { return c.without.Load() }

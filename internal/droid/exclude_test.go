@@ -35,13 +35,13 @@ func untrusted(t *testing.T) *projectconfig.Layer {
 func TestStartWithoutALayer(t *testing.T) {
 	home := t.TempDir()
 	cmd := fakeCommand("settings", "HOME="+home, "USERPROFILE="+home, envFakeVersion+"=1.220.0")
-	cmd.Without, cmd.Alone = untrusted(t), true
+	cmd.Excluded, cmd.Alone = untrusted(t), true
 	c, err := start(cmd, nil, shortBounds)
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Kill(); <-c.Exited() })
 	require.True(t, c.TakesRuntime())
-	require.True(t, projectconfig.Same(cmd.Without, c.StartedExcluding()))
-	require.Nil(t, c.Without(), "it has no session yet")
+	require.True(t, projectconfig.Same(cmd.Excluded, c.StartedExcluding()))
+	require.Nil(t, c.Excluded(), "it has no session yet")
 	require.Contains(t, c.env, "GIT_CONFIG_KEY_0=core.fsmonitor")
 	ctx := testContext(t)
 	_, err = c.Initialize(ctx, InitializeParams{CWD: "/x"})
@@ -52,9 +52,9 @@ func TestStartWithoutALayer(t *testing.T) {
 		"sessionDefaultSettings":{"autonomyLevel":"off","autonomyMode":"normal","interactionMode":"auto"},
 		"autonomyLevel":"off","autonomyMode":"normal","interactionMode":"auto"}`, text)
 
-	require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Without: cmd.Without}))
-	require.True(t, projectconfig.Same(cmd.Without, c.Without()))
-	require.ErrorIs(t, c.SetRuntime(Runtime{CWD: "/x", Without: cmd.Without, Hooks: []Hook{{Event: "PreToolUse", Command: "x"}}}), ErrHooks, "ours are never lost silently")
+	require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Excluded: cmd.Excluded}))
+	require.True(t, projectconfig.Same(cmd.Excluded, c.Excluded()))
+	require.ErrorIs(t, c.SetRuntime(Runtime{CWD: "/x", Excluded: cmd.Excluded, Hooks: []Hook{{Event: "PreToolUse", Command: "x"}}}), ErrHooks, "ours are never lost silently")
 	require.False(t, c.HasHooks())
 }
 
@@ -65,7 +65,7 @@ func TestNoStartWithALayer(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Join(home, ".factory"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(home, ".factory", "settings.json"), []byte("{"), 0o644))
 		cmd := fakeCommand("settings", "HOME="+t.TempDir(), "USERPROFILE="+home, name)
-		cmd.Without, cmd.Alone = untrusted(t), true
+		cmd.Excluded, cmd.Alone = untrusted(t), true
 		_, err := start(cmd, nil, shortBounds)
 		var cannot *ExcludeError
 		require.ErrorAs(t, err, &cannot)
@@ -134,7 +134,7 @@ func TestServersOfATrustedProject(t *testing.T) {
 // startIn starts a process in a project that is not known to bring anything, in this home.
 func startIn(t *testing.T, home string, without projectconfig.Layer, version string, env ...string) (*Client, error) {
 	cmd := fakeCommand("settings", append([]string{"HOME=" + home, "USERPROFILE=" + home, envFakeVersion + "=" + version}, env...)...)
-	cmd.Without, cmd.Runtime = &without, true
+	cmd.Excluded, cmd.Runtime = &without, true
 	c, err := start(cmd, nil, shortBounds)
 	if err == nil {
 		t.Cleanup(func() { c.Kill(); <-c.Exited() })
@@ -207,10 +207,10 @@ func TestUnknownServersAreRefused(t *testing.T) {
 			c, err := startIn(t, writeHome(t, tc.home), projectconfig.Layer{Found: true}, "1.220.0")
 			require.NoError(t, err)
 			require.Contains(t, c.env, "GIT_CONFIG_KEY_0=core.fsmonitor")
-			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Without: &projectconfig.Layer{}, MCPServers: []stream.MCPServer{{Name: "e", Command: "editors"}}}))
+			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Excluded: &projectconfig.Layer{}, MCPServers: []stream.MCPServer{{Name: "e", Command: "editors"}}}))
 			_, err = c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
 			require.NoError(t, err)
-			require.Nil(t, c.Without(), "nothing is known to be left out")
+			require.Nil(t, c.Excluded(), "nothing is known to be left out")
 			<-c.Events() // the version
 			_, text := toldSettings(t, c)
 			var got, want map[string]any
@@ -230,7 +230,7 @@ func TestUnreadableUserSettings(t *testing.T) {
 		c, err := startIn(t, home, projectconfig.Layer{}, "1.220.0", env)
 		require.NoError(t, err)
 		if c.TakesRuntime() {
-			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Without: &projectconfig.Layer{}}))
+			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Excluded: &projectconfig.Layer{}}))
 		}
 		_, err = startIn(t, home, projectconfig.Layer{Found: true}, "1.220.0", env)
 		var cannot *ExcludeError
@@ -241,15 +241,15 @@ func TestUnreadableUserSettings(t *testing.T) {
 // A droid that must leave nothing out takes MCP servers also where the user's settings cannot be read.
 func TestRuntimeWithUnreadableUserSettings(t *testing.T) {
 	home := writeHome(t, map[string]string{"settings.json": "{"})
-	for name, cmd := range map[string]Command{"trusted": {Project: &projectconfig.Layer{Found: true}}, "nothing found": {Project: &projectconfig.Layer{}, Without: &projectconfig.Layer{}}} {
+	for name, cmd := range map[string]Command{"trusted": {Project: &projectconfig.Layer{Found: true}}, "nothing found": {Project: &projectconfig.Layer{}, Excluded: &projectconfig.Layer{}}} {
 		t.Run(name, func(t *testing.T) {
 			fake := fakeCommand("settings", "HOME="+home, "USERPROFILE="+home, envFakeVersion+"=1.220.0")
-			fake.Project, fake.Without, fake.Runtime = cmd.Project, cmd.Without, true
+			fake.Project, fake.Excluded, fake.Runtime = cmd.Project, cmd.Excluded, true
 			c, err := start(fake, nil, shortBounds)
 			require.NoError(t, err)
 			t.Cleanup(func() { c.Kill(); <-c.Exited() })
 			require.True(t, c.TakesRuntime())
-			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Project: cmd.Project, Without: cmd.Without, MCPServers: []stream.MCPServer{{Name: "e", Command: "editors"}}}))
+			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Project: cmd.Project, Excluded: cmd.Excluded, MCPServers: []stream.MCPServer{{Name: "e", Command: "editors"}}}))
 			_, err = c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
 			require.NoError(t, err)
 			<-c.Events() // the version
@@ -272,9 +272,9 @@ func TestUnheardKeys(t *testing.T) {
 		c, err := startIn(t, t.TempDir(), unheard, version)
 		require.NoError(t, err)
 		c.AwaitVersion(testContext(t))
-		err = c.SetRuntime(Runtime{CWD: t.TempDir(), Without: &unheard, Hooks: []Hook{{Event: "PreToolUse", Command: "x"}}})
+		err = c.SetRuntime(Runtime{CWD: t.TempDir(), Excluded: &unheard, Hooks: []Hook{{Event: "PreToolUse", Command: "x"}}})
 		require.Equal(t, left, err != nil, version)
-		require.Equal(t, left, c.Without() != nil, version)
+		require.Equal(t, left, c.Excluded() != nil, version)
 		require.Equal(t, !left, c.HasHooks(), version)
 	}
 }

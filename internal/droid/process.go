@@ -31,9 +31,9 @@ type Command struct {
 	// Project is the current content of the project's files; nil if it was not read because the user trusts all projects. The process is
 	// started with it.
 	Project *projectconfig.Layer
-	// Without is the part of a project that the user did not allow, which the process must exclude; nil if the user allowed everything. An
+	// Excluded is the part of a project that the user did not allow, which the process must exclude; nil if the user allowed everything. An
 	// empty one guards the process against files that appear later.
-	Without *projectconfig.Layer
+	Excluded *projectconfig.Layer
 	// Alone starts the process in an empty directory instead of Dir, without any MCP servers and hooks until Client.SetRuntime sets them.
 	// It reads no project files before its session is opened; before 0.215 it then lacks the project's subagents. A droid that must exclude
 	// something, and one without a session, is started so. Start fails with an ExcludeError if that is impossible.
@@ -114,7 +114,7 @@ type process struct {
 // startProcess starts droid.
 func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	c := subprocess.Command{Path: cmd.Path, Args: cmd.arguments(), Dir: cmd.Dir, Env: cmd.environment(), Tree: true}
-	p := &process{project: cmd.Project, without: cmd.Without, checked: cmd.Alone || cmd.Without != nil, models: cmd.CustomModels}
+	p := &process{project: cmd.Project, without: cmd.Excluded, checked: cmd.Alone || cmd.Excluded != nil, models: cmd.CustomModels}
 	err := p.addFiles(&c, cmd, log)
 	if err == nil && !cmd.TrustsAll {
 		err = p.restrict(&c)

@@ -56,7 +56,6 @@ func (c *Client) read(longest int) {
 			c.handleLost(tooLong.Size, head)
 			head = nil
 		case len(data) > 0 && l.appendText(data):
-			c.flight.More(flight.In, seriesOf(l.delta), len(data))
 		case len(data) > 0:
 			c.flushText(&l)
 			c.handle(&l, data, lines.Owned())
@@ -101,6 +100,7 @@ type lineReader struct {
 	hasText bool             // there is a pending text:
 	delta   stream.TextDelta // its first line
 	text    strings.Builder  // the whole text, once there is a second line
+	further int              // number of lines after the first one
 }
 
 // appendText handles a line that continues the text. Lines that are read together become one event, so that each of them costs only its own
@@ -112,7 +112,11 @@ func (l *lineReader) appendText(data []byte) bool {
 	if l.text.Len() == 0 {
 		l.text.WriteString(l.delta.Text)
 	}
-	return l.decoder.More(&l.text, data)
+	if !l.decoder.More(&l.text, data) {
+		return false
+	}
+	l.further++
+	return true
 }
 
 // flushText emits the pending text, if there is one.
@@ -124,7 +128,8 @@ func (c *Client) flushText(l *lineReader) {
 		l.delta.Text = l.text.String()
 		l.text.Reset()
 	}
-	l.hasText = false
+	c.flight.More(flight.In, seriesOf(l.delta), l.further, len(l.delta.Text))
+	l.hasText, l.further = false, 0
 	c.emit(l.delta)
 }
 

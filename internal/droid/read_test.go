@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc/flight"
 )
 
 func deltaLine(message, text string) string {
@@ -75,6 +76,30 @@ func TestInvalidSpanIsParsed(t *testing.T) {
 		events := eventsOf(t, tracedLine("a", "one ", span1)+tracedLine("a", "two", span)+tracedLine("a", "three", span1))
 		require.Greater(t, len(events), 1, span)
 	}
+}
+
+// The flight recorder counts all deltas of a message and their text, however many are read together.
+func TestDeltasAreRecorded(t *testing.T) {
+	r := flight.New(1 << 20)
+	in, out := io.Pipe()
+	c := NewClient(in, discard{}, nil)
+	c.flight = r.Connection("droid") // nothing is read yet
+	go func() {
+		for _, text := range []string{
+			deltaLine("a", "one ") + deltaLine("a", "two") + deltaLine("a", ""), deltaLine("a", "three"), deltaLine("b", "") + deltaLine("b", "") + stateLine + deltaLine("b", "four"),
+		} {
+			_, _ = io.WriteString(out, text) // read to its end, below
+		}
+		_ = out.Close()
+	}()
+	for range c.Events() {
+	}
+	lines := r.Lines(func(*flight.Connection, string) bool { return true })
+	require.Len(t, lines, 4)
+	require.Contains(t, lines[0], " droid < 12 B of text in 4 messages ")
+	require.Contains(t, lines[1], " droid < 0 B of text in 2 messages ")
+	require.Contains(t, lines[2], "droid_working_state_changed")
+	require.Contains(t, lines[3], " droid < 4 B of text in 1 messages ")
 }
 
 // A delta that is written otherwise than those before it is not taken for the beginning of theirs.

@@ -32,7 +32,7 @@ func (c *Client) CheckRules(ctx context.Context, cwd, command string) (k RuleChe
 	if c.proc == nil {
 		return k, errors.ErrUnsupported
 	}
-	if k.Project = c.Without() == nil; !k.Project {
+	if k.Project = c.Excluded() == nil; !k.Project {
 		dir, err := files.MakeEmptyDir()
 		if err != nil {
 			return k, err

@@ -84,8 +84,8 @@ type Runtime struct {
 	CWD string
 	// Project is the current content of the project's files, see Command.Project.
 	Project *projectconfig.Layer
-	// Without is the part of a project that the process must exclude, see Command.Without. The process must have been started with it.
-	Without *projectconfig.Layer
+	// Excluded is the part of a project that the process must exclude, see Command.Excluded. The process must have been started with it.
+	Excluded *projectconfig.Layer
 }
 
 // TakesRuntime reports whether SetRuntime works.
@@ -105,10 +105,10 @@ func (c *Client) SetRuntime(r Runtime) error {
 	if !c.TakesRuntime() {
 		return errors.New("droid: the process was not started to take MCP servers and hooks")
 	}
-	if r.Without != nil {
-		r.Without = new(c.Relevant(*r.Without))
-		if r.Without.AllGranted() { // other droids handle what nobody has allowed
-			r.Without = nil
+	if r.Excluded != nil {
+		r.Excluded = new(c.Relevant(*r.Excluded))
+		if r.Excluded.AllGranted() { // other droids handle what nobody has allowed
+			r.Excluded = nil
 		}
 	}
 	c.projectModels.Store(nil)
@@ -122,7 +122,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 			c.projectModels.Store(&wants)
 		}
 		addModels(settings, c.models, Home(c.env), r.Project)
-		if r.Without == nil && r.Project == nil {
+		if r.Excluded == nil && r.Project == nil {
 			return nil
 		}
 		return c.exclude(settings, servers, r)
@@ -133,11 +133,11 @@ func (c *Client) SetRuntime(r Runtime) error {
 	if err := c.settings.set(data, r.MCPServers); err != nil {
 		return err
 	}
-	if len(hooks) > 0 && r.Without != nil && c.Version().Supports(stream.AddsHooks) && r.Without.HidesHooks() {
+	if len(hooks) > 0 && r.Excluded != nil && c.Version().Supports(stream.AddsHooks) && r.Excluded.HidesHooks() {
 		noHooks = fmt.Errorf("%w: those of a project that is not trusted are left out, and with them all others", ErrHooks)
 	}
 	c.hooked.Store(len(r.Hooks) > 0 && noHooks == nil)
-	if c.checks.Store(nil); r.Without != nil {
+	if c.checks.Store(nil); r.Excluded != nil {
 		k := &processChecks{home: Home(c.env), hooks: []string{noTask.Command}}
 		for _, h := range r.Hooks {
 			k.hooks = append(k.hooks, h.Command)
@@ -145,8 +145,8 @@ func (c *Client) SetRuntime(r Runtime) error {
 		c.checks.Store(k)
 	}
 	c.given.Store(r.Project)
-	if c.without.Store(nil); r.Without != nil && len(r.Without.Items) > 0 {
-		c.without.Store(r.Without)
+	if c.without.Store(nil); r.Excluded != nil && len(r.Excluded.Items) > 0 {
+		c.without.Store(r.Excluded)
 	}
 	return noHooks
 }

@@ -228,8 +228,10 @@ func (o *Outbox) record(l *Line) {
 		o.flight.Add(flight.Out, flight.Series{}, l.data)
 		return
 	}
-	if s := (flight.Series{Kind: l.frame.Before, ID: l.frame.After}); !o.flight.More(flight.Out, s, l.size()) {
+	s := flight.Series{Kind: l.frame.Before, ID: l.frame.After}
+	if !o.flight.More(flight.Out, s, 1, l.size()) {
 		o.flight.Add(flight.Out, s, l.appendTo(nil))
+		o.flight.More(flight.Out, s, 0, l.size())
 	}
 }
 

@@ -287,7 +287,7 @@ func TestOutboxRecord(t *testing.T) {
 		<-o.Done()
 		lines := r.Lines(func(*flight.Connection, string) bool { return true })
 		require.Len(t, lines, 2)
-		require.Contains(t, lines[0], " in 3 messages {text:‹3:")
+		require.Contains(t, lines[0], "> 11 B of text in 3 messages {text:‹3:")
 		require.Contains(t, lines[1], "editor > 9 B {id:1}")
 	})
 }

@@ -591,6 +591,15 @@ func TestQuirk37_InventedOptions(t *testing.T) {
 	}
 }
 
+func TestQuirk38_RepeatedEvents(t *testing.T) {
+	said, asks, ended := assistant("a", text("one two"), use("c", abc)), permission("r", "c"), result("c", "done")
+	k := started(t, v225).push(delta("a", "one "), said, said, delta("a", "two"), said).
+		says(`text a "one "`, `text a "two"`, `tool c started: Execute {"command":"abc"}`).
+		push(asks, asks).says(`permission r asked for c Execute (exec); options `)
+	k.answer("r", false).says()
+	k.push(asks, executing, executing, asks, ended, asks, ended, said).says(`tool c ended "done"`)
+}
+
 // The word "Error" stands once before what a tool said of its failure, live and in a
 // history.
 func TestQuirk39_ErrorWordOnce(t *testing.T) {

@@ -195,7 +195,7 @@ func takeBack(ctx context.Context, s *session.Session, known []rules.Rule, text 
 	for _, k := range known {
 		switch {
 		case !session.NamesRule(text, k):
-		case k.TakenBack():
+		case k.Removable():
 			mine = append(mine, k)
 		case k.Kind == rules.Allowed:
 			others = entry(text) + " stands in " + placeOf(k) + ", which is not yours alone. Remove it there."

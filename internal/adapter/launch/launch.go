@@ -137,7 +137,7 @@ func (l *Launcher) Launch(ctx context.Context, cwd string, servers []stream.MCPS
 	for starts := 0; ; {
 		if client == nil {
 			if client, err = l.cfg.Start(command); err != nil {
-				return nil, nil, refusal(command.Without, err, acperr.NotStarted(err))
+				return nil, nil, refusal(command.Excluded, err, acperr.NotStarted(err))
 			}
 		}
 		now, err := l.lookAgain(ctx, client, command, func() (droid.Command, error) { return l.commandFor(ctx, cwd, servers, added) })
@@ -149,7 +149,7 @@ func (l *Launcher) Launch(ctx context.Context, cwd string, servers []stream.MCPS
 		if err != nil {
 			return nil, nil, err
 		}
-		info, err := l.openIn(ctx, patience, client, &droid.Runtime{MCPServers: servers, CWD: cwd, Project: command.Project, Without: command.Without}, open)
+		info, err := l.openIn(ctx, patience, client, &droid.Runtime{MCPServers: servers, CWD: cwd, Project: command.Project, Excluded: command.Excluded}, open)
 		switch {
 		case err == nil:
 			l.Spare.Next(cwd)
@@ -158,9 +158,9 @@ func (l *Launcher) Launch(ctx context.Context, cwd string, servers []stream.MCPS
 			l.log.Warn("droid hangs; another one opens the session")
 		case !command.RequiresSettings() && client.TakesRuntime() && cannotTake(err):
 			l.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
-			command.Runtime, command.Without, command.Project = false, nil, nil
+			command.Runtime, command.Excluded, command.Project = false, nil, nil
 		default:
-			return nil, nil, refusal(command.Without, err, err)
+			return nil, nil, refusal(command.Excluded, err, err)
 		}
 		client, patience = nil, Time // all of the time that is left
 	}
@@ -182,7 +182,7 @@ func (l *Launcher) lookAgain(ctx context.Context, client *droid.Client, command 
 	client.AwaitStart(wait)
 	cancel()
 	now, err = look()
-	if err == nil && (!projectconfig.Same(now.Project, command.Project) || !projectconfig.Same(now.Without, command.Without)) {
+	if err == nil && (!projectconfig.Same(now.Project, command.Project) || !projectconfig.Same(now.Excluded, command.Excluded)) {
 		err = errChanged
 	}
 	if err != nil {
@@ -213,7 +213,7 @@ func (l *Launcher) takeSpare(command droid.Command) *droid.Client {
 		return nil
 	}
 	client := l.Spare.Take(command.Dir)
-	if client != nil && (!projectconfig.Same(client.StartedExcluding(), command.Without) || command.Project != nil && !projectconfig.Same(new(client.Given()), command.Project)) {
+	if client != nil && (!projectconfig.Same(client.StartedExcluding(), command.Excluded) || command.Project != nil && !projectconfig.Same(new(client.Given()), command.Project)) {
 		client.Kill() // the project has changed since, or was trusted
 		<-client.Exited()
 		return nil
@@ -291,7 +291,7 @@ func (l *Launcher) commandIn(ctx context.Context, cwd string) (droid.Command, er
 	if err != nil {
 		return droid.Command{}, err
 	}
-	command := droid.Command{Dir: cwd, Without: p.Excluded(), TrustsAll: l.cfg.Trust.TrustsAll()}
+	command := droid.Command{Dir: cwd, Excluded: p.Excluded(), TrustsAll: l.cfg.Trust.TrustsAll()}
 	if !command.TrustsAll {
 		command.Project = &p.Layer
 	}
@@ -317,7 +317,7 @@ func (l *Launcher) setRuntime(ctx context.Context, client *droid.Client, r droid
 		return r.MCPServers, nil
 	}
 	r.Hooks = l.hooks.Hooks()
-	if len(r.Hooks) > 0 || len(r.MCPServers) > 0 || r.Without != nil {
+	if len(r.Hooks) > 0 || len(r.MCPServers) > 0 || r.Excluded != nil {
 		wait, cancel := context.WithTimeout(ctx, versionTime)
 		client.AwaitStart(wait)
 		cancel()
@@ -325,13 +325,13 @@ func (l *Launcher) setRuntime(ctx context.Context, client *droid.Client, r droid
 	switch err = client.SetRuntime(r); {
 	case errors.Is(err, droid.ErrHooks):
 		level := zap.WarnLevel
-		if client.Without() != nil {
+		if client.Excluded() != nil {
 			level = zap.InfoLevel // the session says it with what is left out
 		}
 		l.log.Log(level, "files are read and written on the disk alone", zap.Error(err))
 		return nil, nil
 	case err != nil:
-		return nil, refusal(r.Without, err, fmt.Errorf("%w: %w", errServers, err))
+		return nil, refusal(r.Excluded, err, fmt.Errorf("%w: %w", errServers, err))
 	}
 	return nil, nil
 }

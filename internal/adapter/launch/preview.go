@@ -62,7 +62,7 @@ func (l *Launcher) Preview(ctx context.Context, cwd string) (p Preview, err erro
 		return p, err
 	}
 	last, forgotten := &l.previews.last, l.previews.forgotten.Load()
-	same := last.forgotten == forgotten && last.command.Dir == cwd && projectconfig.Same(last.command.Without, command.Without) && projectconfig.Same(last.command.Project, command.Project)
+	same := last.forgotten == forgotten && last.command.Dir == cwd && projectconfig.Same(last.command.Excluded, command.Excluded) && projectconfig.Same(last.command.Project, command.Project)
 	if same && last.state.Same(state) && time.Now().Before(last.until) {
 		return last.with(loggedOut), nil
 	}
@@ -83,7 +83,7 @@ func (l *Launcher) preview(ctx context.Context, command droid.Command) (p Previe
 	command.Alone, command.Scratch = true, true
 	client, err := l.cfg.Start(command)
 	if err != nil {
-		return p, refusal(command.Without, err, acperr.NotStarted(err))
+		return p, refusal(command.Excluded, err, acperr.NotStarted(err))
 	}
 	info, err := l.openIn(ctx, Time, client, nil, Open{New: &droid.InitializeParams{CWD: command.Dir, Settings: l.cfg.Defaults.Settings()}})
 	if err != nil {

@@ -31,7 +31,7 @@ func ParseFirst(raw json.RawMessage) (values []Value, err error) {
 		if !known {
 			return nil, fmt.Errorf(`configOptions[%d].type is %.80s; it can be "boolean", or be left out where value is the id of a value`, n, e.Type)
 		}
-		if value, ok := e.value(isSwitch); ok && isSwitch == (e.ID == AutoCompaction) {
+		if value, ok := e.value(isSwitch); ok && isSwitch == Find(e.ID).Switch {
 			values = append(values, Value{e.ID, value})
 		}
 	}

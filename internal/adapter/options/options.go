@@ -20,7 +20,7 @@ const (
 	FollowUp   = "follow_up"
 )
 
-// AutoCompaction is the id of the one option that is a switch.
+// AutoCompaction is the ID of the option that turns automatic compaction on or off.
 const AutoCompaction = "auto_compaction"
 
 // Values of FollowUp: what becomes of a prompt that is sent while another

@@ -31,6 +31,7 @@ type Setting struct {
 	Called string // in errors
 	Stored Storage
 	Scope  turns.Scope // of a change; see also scopeOf in adapter/session for the mode
+	Switch bool        // its values are true and false
 	// Command is the slash command that shows or sets it, "" for none, with its line in menus and the hint of its argument.
 	Command, Summary, Hint string
 
@@ -105,7 +106,7 @@ var settings = []Setting{
 		},
 	},
 	{
-		ID: AutoCompaction, Called: "automatic compaction", Stored: StoredByDroid, Scope: turns.Session,
+		ID: AutoCompaction, Called: "automatic compaction", Stored: StoredByDroid, Scope: turns.Session, Switch: true,
 		value: func(o *State) *string { // nil before 0.215
 			if on := o.settings.AutoCompaction; on != nil {
 				return new(strconv.FormatBool(*on))
@@ -122,10 +123,10 @@ var settings = []Setting{
 	},
 }
 
-// Settings are all settings of sessions.
+// Settings returns all settings of sessions.
 func Settings() []Setting { return slices.Clone(settings) }
 
-// Find is the setting with an id, the zero value for none.
+// Find returns the setting with an ID, the zero value for none.
 func Find(id string) (none Setting) {
 	for _, s := range settings {
 		if s.ID == id {
@@ -135,7 +136,7 @@ func Find(id string) (none Setting) {
 	return none
 }
 
-// Values are the values of all settings that the session has, by id.
+// Values returns the values of all settings that the session has, by ID.
 func (o *State) Values() map[string]string {
 	values := make(map[string]string)
 	for _, s := range settings {

@@ -26,7 +26,7 @@ import (
 // mcpStatus takes the states of droid's MCP servers, and notifies the user of those that failed.
 func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 	client := s.proc.Client()
-	if client != nil && client.Without() != nil {
+	if client != nil && client.Excluded() != nil {
 		own := s.servers.Names() // notifyExcluded has named what else is blocked
 		ev.Servers = slices.DeleteFunc(slices.Clone(ev.Servers), func(server stream.MCPServerStatus) bool {
 			return server.Blocked && !slices.Contains(own, server.Name)
@@ -201,7 +201,7 @@ func (s *Session) MCPServers(ctx context.Context) (all MCPServers, err error) {
 		problems := s.deps.startProblems(ctx, cwd, mcp.Named(servers))
 		for _, server := range servers {
 			state := mcp.State(server, problems)
-			if isLeftOut(client.Without(), own, server) {
+			if isLeftOut(client.Excluded(), own, server) {
 				state = how
 			}
 			all.Servers = append(all.Servers, MCPServer{server.Name, state})

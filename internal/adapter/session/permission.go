@@ -28,7 +28,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	if s.proc.Client() == nil {
 		return // it has died in the meantime
 	}
-	if s.ended || s.prompts.RefusesAsks() {
+	if s.ended || s.prompts.RefusesQuestions() {
 		r.answer(stream.OptionCancel)
 		return
 	}

@@ -42,14 +42,14 @@ func (s *Session) Rules(ctx context.Context) (known []rules.Rule, unread, err er
 		known, unread = got.known, got.unread
 		return err
 	})
-	if client := s.proc.Client(); client != nil && client.Without() != nil && len(client.Without().Items) > 0 {
+	if client := s.proc.Client(); client != nil && client.Excluded() != nil && len(client.Excluded().Items) > 0 {
 		var asked []string
 		for _, k := range known {
 			if k.Kind == rules.Allowed && k.Owner == rules.User {
 				asked = append(asked, k.Text)
 			}
 		}
-		for _, i := range client.Without().Of(projectconfig.Allowed) {
+		for _, i := range client.Excluded().Of(projectconfig.Allowed) {
 			asked = append(asked, i.Does)
 		}
 		slices.Sort(asked)
@@ -87,7 +87,7 @@ func (s *Session) TakeBackRules(ctx context.Context, text string, mine []rules.R
 	for range rulesTries {
 		for _, k := range mine {
 			err := s.callBounded(ctx, func(ctx context.Context) error {
-				_, err := files.CallBounded(ctx, s.deps.Calls, "Rules.TakeBack", k.File, files.NoResult(func() error { return rules.TakeBack(files.Locks{}, k) }))
+				_, err := files.CallBounded(ctx, s.deps.Calls, "Rules.TakeBack", k.File, files.NoResult(func() error { return rules.Remove(files.Locks{}, k) }))
 				return err
 			})
 			if err != nil {
@@ -104,7 +104,7 @@ func (s *Session) TakeBackRules(ctx context.Context, text string, mine []rules.R
 		if err != nil {
 			return nil, Failed("It was taken back. Whether droid has written it again is not known", err)
 		}
-		mine = slices.DeleteFunc(now, func(k rules.Rule) bool { return !NamesRule(text, k) || !k.TakenBack() })
+		mine = slices.DeleteFunc(now, func(k rules.Rule) bool { return !NamesRule(text, k) || !k.Removable() })
 		if len(mine) == 0 {
 			if ctx.Err() == nil {
 				s.endDroid(replaced, "it goes by a list of commands that was changed")

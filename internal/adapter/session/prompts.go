@@ -207,10 +207,10 @@ func (p *userPrompt) compose() *jsonrpc.Error {
 // droid would run.
 func (p *userPrompt) refusedProgram() *jsonrpc.Error {
 	client := p.s.proc.Client()
-	if client == nil || client.Without() == nil || !client.Version().Supports(stream.ExpandsCommands) {
+	if client == nil || client.Excluded() == nil || !client.Version().Supports(stream.ExpandsCommands) {
 		return nil
 	}
-	program, ok := client.Without().Typed(p.message.Text)
+	program, ok := client.Excluded().Typed(p.message.Text)
 	if !ok {
 		return nil
 	}

@@ -19,7 +19,7 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 	if s.proc.Client() == nil {
 		return // it has died in the meantime
 	}
-	if s.ended || s.prompts.RefusesAsks() {
+	if s.ended || s.prompts.RefusesQuestions() {
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
 	}

@@ -49,7 +49,7 @@ func TestCancelIsHeardWhileAFileIsRead(t *testing.T) {
 		e.cancel()
 		heard := false
 		synctest.Wait()
-		e.inside(func(s *session.Session) { heard = !s.Prompts().RunsOne() || s.Prompts().RefusesAsks() })
+		e.inside(func(s *session.Session) { heard = !s.Prompts().RunsOne() || s.Prompts().RefusesQuestions() })
 		require.True(t, heard)
 		require.Zero(t, time.Since(began))
 		require.Equal(t, "cancelled", ended(e.await(id)))

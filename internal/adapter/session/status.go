@@ -152,7 +152,7 @@ func (s *Session) filesWay() string {
 		return "on disk; this editor's buffers are not used (--files editor uses them)"
 	case s.proc.Client() == nil:
 		return "as the next process allows"
-	case s.proc.Client().Without() != nil && !s.proc.Client().HasHooks():
+	case s.proc.Client().Excluded() != nil && !s.proc.Client().HasHooks():
 		return "on disk, as long as what this project brings is left out"
 	}
 	return "on disk, since this droid cannot be held before and after its edits; the log says why"

@@ -435,6 +435,30 @@ func TestOpenedAgainAtOnce(t *testing.T) {
 	})
 }
 
+// Whoever loads a session that another agent has open, and keeps open, reads so once.
+func TestLoadOfASessionThatAnotherAgentHasOpen(t *testing.T) {
+	for _, client := range []string{"zed", "CodeCompanion.nvim"} {
+		synctest.Test(t, func(t *testing.T) {
+			root := filepath.Join(t.TempDir(), "sessions")
+			f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeatsLater())
+			e := open(t, f.start)
+			e.agent.Config.Store = store.New(root, zap.NewNop())
+			require.Nil(t, e.call("initialize", fmt.Sprintf(`{"protocolVersion":1,"clientInfo":{"name":%q,"version":"1"}}`, client)).Error)
+			e.session = f.store.Add("/workspace")
+			release, err := store.New(root, zap.NewNop()).MarkOpen(e.session)
+			require.NoError(t, err)
+			defer release()
+			require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
+			time.Sleep(time.Minute)
+			for _, prompt := range []string{"one", "two"} {
+				require.Equal(t, "end_turn", e.run(prompt))
+				require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), "This conversation is open in another window"), client+" "+prompt)
+			}
+			e.close()
+		})
+	}
+}
+
 // If another agent opens a session that is open here, the next prompt says so, once.
 func TestOpenedInAnotherAgentIsToldWithTheNextPrompt(t *testing.T) {
 	for _, client := range []string{"zed", "CodeCompanion.nvim"} {

@@ -30,10 +30,10 @@ func (s *Session) showed(p trust.Project) { s.shown = shownProject{p.Sums(), s.p
 // question, only the question has the list.
 func (s *Session) notifyExcluded() {
 	client := s.proc.Client()
-	if client == nil || client.Without() == nil {
+	if client == nil || client.Excluded() == nil {
 		return
 	}
-	project := trust.Project{Layer: *client.Without()}
+	project := trust.Project{Layer: *client.Excluded()}
 	then, asks := "", false
 	switch {
 	case project.HasUnread():
@@ -48,7 +48,7 @@ func (s *Session) notifyExcluded() {
 		then, asks = "Your first prompt asks, unless you have answered; `/trust` lists it.", true
 	}
 	others := ""
-	if client.Without().HidesServers() {
+	if client.Excluded().HidesServers() {
 		others = " Meanwhile no MCP server of yours or of the editor's runs either: droid cannot tell them apart."
 	}
 	if s.deps.EditorFiles != nil && !client.HasHooks() {
@@ -141,7 +141,7 @@ func (s *Session) lookAtProject(ctx context.Context) (client *droid.Client, proj
 		case now == nil, ctx.Err() != nil:
 			return now, project, facts, err
 		case now == client:
-			facts = project.Facts(client.Given(), client.Without() == nil, client.Relevant)
+			facts = project.Facts(client.Given(), client.Excluded() == nil, client.Relevant)
 			facts.CanAsk = project.Asks && s.show.CanAskTrust() && project.Fits()
 			facts.MissesTexts = client.HasStaleTexts(project.Layer)
 			facts.Rests = (facts.MissesTexts || facts.Stale()) && s.droidRests() // else it makes no difference, and droidRests may be slow

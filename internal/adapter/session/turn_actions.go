@@ -44,7 +44,7 @@ func (s *Session) act(a turns.Action) {
 		s.endPrompt(a)
 	case turns.Merged:
 		s.messageEnded(a)
-	case turns.RefuseAsk:
+	case turns.RefuseQuestions:
 		s.questions.Refuse()
 	default:
 		s.log.Error("the turn machine wants what nobody does", zap.Any("action", a))

@@ -78,6 +78,12 @@ func (s *Session) waits(now time.Time) []string {
 		lines = append(lines, fmt.Sprintf("%s waits for %s since %v", w.Who, w.What, now.Sub(w.Since).Round(time.Second)))
 	}
 	lines = append(lines, s.out.Requests(now)...)
+	switch {
+	case s.prompts.Sending():
+		lines = append(lines, "droid has not accepted the prompt")
+	case s.prompts.Stopping():
+		lines = append(lines, "the prompt was cancelled, and droid has not ended it")
+	}
 	if n := s.prompts.Changing(); n > 0 {
 		lines = append(lines, fmt.Sprintf("changes that are under way or wait for their turn: %d", n))
 	}

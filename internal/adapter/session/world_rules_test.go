@@ -344,7 +344,7 @@ func (p *worldDroid) begins(text string) (kind string) {
 	if mode := stream.Mode(p.d.Mode()); !mode.AsksAsMuchAs(bound) && a.method == "session/prompt" {
 		w.breaks("a prompt runs too freely: p%d in %s, which was to run in %s", a.n, mode, bound)
 	}
-	if a.distrusted && a.method == "session/prompt" && w.brings && p.client.Without() == nil {
+	if a.distrusted && a.method == "session/prompt" && w.brings && p.client.Excluded() == nil {
 		w.breaks("a prompt runs what the project brings, after /trust no: p%d", a.n)
 	}
 	at := p.d.Session()

@@ -576,7 +576,7 @@ func (w *world) carryOut(actions []Action) {
 			t.asked = true
 		case Begin:
 			w.begins(a.Change)
-		case Forget, RefuseAsk:
+		case Forget, RefuseQuestions:
 		}
 	}
 }
@@ -665,7 +665,7 @@ func (w *world) nextPlace() int {
 
 // change has the user want something done between prompts.
 func (w *world) change() {
-	c := &wanted{place: w.nextPlace(), of: Session + Scope(w.rng.Intn(int(Stricter)))}
+	c := &wanted{place: w.nextPlace(), of: Session + Scope(w.rng.Intn(int(turn-Session)))}
 	w.changes = append(w.changes, c)
 	w.note("change %d", c.place)
 	handle, actions := w.m.Change(c.of)

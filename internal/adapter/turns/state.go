@@ -26,9 +26,9 @@ func (m *Machine) Runs(id ID) bool {
 // RunsOne reports whether a prompt runs.
 func (m *Machine) RunsOne() bool { return m.running() != nil }
 
-// RefusesAsks reports whether what droid asks is to be refused: the prompt that runs was cancelled, or what droid does without one is
+// RefusesQuestions reports whether what droid asks is to be refused: the prompt that runs was cancelled, or what droid does without one is
 // being stopped.
-func (m *Machine) RefusesAsks() bool {
+func (m *Machine) RefusesQuestions() bool {
 	if p := m.running(); p != nil {
 		return p.cancelled
 	}

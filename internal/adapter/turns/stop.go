@@ -37,7 +37,7 @@ func (m *Machine) StopOther() []Action {
 	if m.running() == nil && m.interrupts == 0 {
 		m.interrupts++
 		m.do(Interrupt{})
-		m.do(RefuseAsk{})
+		m.do(RefuseQuestions{})
 	}
 	return m.flush()
 }
@@ -108,13 +108,13 @@ func (m *Machine) cancelRunning(now time.Time) {
 		m.do(Stop{p.id})
 	case p.stage == committed:
 	case p.stage == starting:
-		m.do(RefuseAsk{}) // before the next one begins
+		m.do(RefuseQuestions{}) // before the next one begins
 		m.finish(p, End{Cancelled: true})
 		return
 	default:
 		m.interruptRunning(now)
 	}
-	m.do(RefuseAsk{})
+	m.do(RefuseQuestions{})
 }
 
 // interruptRunning begins to stop the running prompt, if it is cancelled and droid is

@@ -84,21 +84,21 @@ type (
 		Err    error // why it failed; nil when it did not
 		Unsent bool  // droid never had it
 	}
-	// RefuseAsk refuses all permissions and questions of droid's that the user has not answered.
-	RefuseAsk struct{}
+	// RefuseQuestions refuses all permissions and questions of droid's that the user has not answered.
+	RefuseQuestions struct{}
 )
 
-func (NeedDroid) action() {}
-func (Run) action()       {}
-func (Send) action()      {}
-func (Interrupt) action() {}
-func (Kill) action()      {}
-func (Stop) action()      {}
-func (TakeBack) action()  {}
-func (Forget) action()    {}
-func (End) action()       {}
-func (Merged) action()    {}
-func (RefuseAsk) action() {}
+func (NeedDroid) action()       {}
+func (Run) action()             {}
+func (Send) action()            {}
+func (Interrupt) action()       {}
+func (Kill) action()            {}
+func (Stop) action()            {}
+func (TakeBack) action()        {}
+func (Forget) action()          {}
+func (End) action()             {}
+func (Merged) action()          {}
+func (RefuseQuestions) action() {}
 
 // stage is how far a prompt has come.
 type stage int

@@ -28,12 +28,13 @@ type Row struct {
 
 // Span is a time during which one waits for another, a tool works, or a turn runs.
 type Span struct {
-	Kind  SpanKind
-	Label string
-	Begin time.Time
-	End   time.Time // of the trace or of the peer, if it is Open
-	Open  bool
-	Row   *Row // in which it begins
+	Kind   SpanKind
+	Label  string
+	Begin  time.Time
+	End    time.Time // of the trace or of the peer, if it is Open
+	Open   bool
+	Failed bool // it ended with an error
+	Row    *Row // in which it begins
 }
 
 // SpanKind says who waits for whom.
@@ -56,10 +57,9 @@ type Conversation struct {
 	Rows  []*Row
 	Spans []*Span
 
-	links  *links
+	links  map[int]*links // of each agent
 	droids map[connection]*replay
 	calls  map[call]*Span
-	agents map[int]bool
 }
 
 type connection struct {
@@ -89,9 +89,11 @@ type message struct {
 
 // New explains a trace.
 func New(t *Trace) *Conversation {
-	c := &Conversation{Trace: t, links: newLinks(), droids: map[connection]*replay{}, calls: map[call]*Span{}, agents: map[int]bool{}}
+	c := &Conversation{Trace: t, links: map[int]*links{}, droids: map[connection]*replay{}, calls: map[call]*Span{}}
 	for _, r := range t.Records {
-		c.agents[r.Agent] = true
+		if c.links[r.Agent] == nil {
+			c.links[r.Agent] = newLinks()
+		}
 	}
 	for i, r := range t.Records {
 		c.add(i+1, r)
@@ -134,7 +136,7 @@ func (c *Conversation) add(n int, r Record) {
 	if r.Peer == Droid {
 		c.droid(here, r, m, row)
 	} else if isMessage && r.Dir == Sent {
-		c.links.sent(row, keysOfMessage(m))
+		c.links[r.Agent].sent(row, keysOfMessage(m))
 		if len(row.Rows) > 0 && m.ID == nil {
 			row.run = row.Rows[0].run
 		}
@@ -144,7 +146,7 @@ func (c *Conversation) add(n int, r Record) {
 // name returns the name of a connection's peer, or of droid-acp. Its process id is in it if there are several.
 func (c *Conversation) name(of connection) string {
 	name := "agent"
-	if len(c.agents) > 1 {
+	if len(c.links) > 1 {
 		name = fmt.Sprintf("agent %d", of.agent)
 	}
 	switch of.peer {
@@ -166,7 +168,7 @@ func (c *Conversation) describe(here connection, r Record, m message, row *Row) 
 		}
 		answer := "answer"
 		if span := c.answered(here, dir, id); span != nil {
-			span.End = r.Time
+			span.End, span.Failed = r.Time, m.Error != nil
 			answer = fmt.Sprintf("answer to %s, after %s", span.Label, elapsed(span.Begin, r.Time))
 		} else {
 			answer += " to " + id
@@ -269,7 +271,7 @@ func (c *Conversation) droid(here connection, r Record, m message, row *Row) {
 		for _, ev := range events {
 			row.Events = append(row.Events, visible.Line(quirks.Describe(ev)))
 			c.span(d, r.Time, ev, row)
-			c.links.caused(row, keysOfEvent(ev))
+			c.links[r.Agent].caused(row, keysOfEvent(ev))
 			if piece, is := ev.(quirks.Text); is && len(events) == 1 {
 				row.run, row.text = "message "+shortID(piece.MessageID), piece.Text
 				if piece.Thought {
@@ -298,9 +300,9 @@ func (c *Conversation) span(d *replay, now time.Time, ev quirks.Event, row *Row)
 			c.Spans = append(c.Spans, d.spans[key])
 		}
 	}
-	end := func(key string) {
+	end := func(key string, failed bool) {
 		if span := d.spans[key]; span != nil {
-			span.End = now
+			span.End, span.Failed = now, failed
 			delete(d.spans, key)
 		}
 	}
@@ -308,11 +310,11 @@ func (c *Conversation) span(d *replay, now time.Time, ev quirks.Event, row *Row)
 	case quirks.ToolStarted:
 		begin(ToolWorks, "tool "+ev.ID, ev.Name+" "+shortID(ev.ID))
 	case quirks.ToolEnded:
-		end("tool " + ev.ID)
+		end("tool "+ev.ID, ev.IsError)
 	case quirks.TurnStarted:
 		begin(TurnRuns, "turn", "turn of prompt "+cmp.Or(shortID(ev.RequestID), "none"))
 	case quirks.TurnEnded:
-		end("turn")
+		end("turn", ev.Outcome == quirks.Failed)
 	}
 }
 

@@ -184,6 +184,37 @@ func TestPageHasATimeLine(t *testing.T) {
 	}
 }
 
+// The pieces of a streamed message are folded, and can be linked to; a request that failed is named so.
+func TestPageFolds(t *testing.T) {
+	tr := &Trace{Records: []Record{{Time: began, Peer: Editor, Dir: Received, Line: json.RawMessage(`{"id":1,"method":"session/prompt"}`)}}}
+	for range 5 {
+		tr.Records = append(tr.Records, Record{Time: began, Peer: Droid, PID: 7, Dir: Received, Line: json.RawMessage(
+			`{"jsonrpc":"2.0","type":"notification","factoryApiVersion":"1.0.0","factoryProtocolVersion":"1.220.0","method":"droid.session_notification","params":` +
+				`{"notification":{"type":"assistant_text_delta","messageId":"m","blockIndex":0,"textDelta":"x"}}}`)})
+	}
+	tr.Records = append(tr.Records, Record{Time: began, Peer: Editor, Dir: Sent, Line: json.RawMessage(`{"id":1,"error":{"code":-32603,"message":"no"}}`)})
+	var b strings.Builder
+	require.NoError(t, New(tr).Page(&b))
+	require.Regexp(t, `<li value="2"><details><summary>.*message m, 5 lines to 6, 0 of them to the editor, in 0s: &#34;xxxxx&#34;</summary><ol><li id="m2" value="2"`, b.String())
+	require.Contains(t, b.String(), `<li id="m7" value="7" class="editor">`)
+	require.Contains(t, b.String(), "session/prompt 1, 0s, failed")
+}
+
+// A tool that failed and a turn that droid's end cut short are named so.
+func TestFailedSpans(t *testing.T) {
+	whole := lines()
+	whole = whole[:strings.Index(whole, `"lost":3`)] + `"peer":"droid","pid":7,"dir":"received","note":"ended"}` + "\n"
+	tr, err := Read([]byte(whole))
+	require.NoError(t, err)
+	var failed []string
+	for _, s := range New(tr).Spans {
+		if s.Failed {
+			failed = append(failed, s.Label)
+		}
+	}
+	require.Equal(t, []string{"turn of prompt p", "Read t"}, failed)
+}
+
 // What has nothing to do with anybody waiting is left out of the time line.
 func TestPausesAreShort(t *testing.T) {
 	c := New(&Trace{Records: []Record{
@@ -211,4 +242,20 @@ func TestRequestsOfADroidThatEnded(t *testing.T) {
 	require.False(t, c.Spans[0].Open)
 	require.Equal(t, at(3), c.Spans[1].End)
 	require.True(t, c.Spans[1].Open)
+}
+
+// What an agent sent is linked with lines of its own droids alone.
+func TestLinksOfSeveralAgents(t *testing.T) {
+	delta := json.RawMessage(`{"jsonrpc":"2.0","type":"notification","factoryApiVersion":"1.0.0","factoryProtocolVersion":"1.220.0","method":"droid.session_notification","params":` +
+		`{"notification":{"type":"assistant_text_delta","messageId":"m","blockIndex":0,"textDelta":"x"}}}`)
+	chunk := json.RawMessage(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","messageId":"m"}}}`)
+	c := New(&Trace{Records: []Record{
+		{Time: began, Agent: 1, Peer: Droid, PID: 7, Dir: Received, Line: delta},
+		{Time: began, Agent: 2, Peer: Droid, PID: 8, Dir: Received, Line: delta},
+		{Time: began, Agent: 2, Peer: Editor, Dir: Sent, Line: chunk},
+		{Time: began, Agent: 1, Peer: Editor, Dir: Sent, Line: chunk},
+	}})
+	require.Equal(t, []*Row{c.Rows[3]}, c.Rows[0].Rows)
+	require.Equal(t, []*Row{c.Rows[2]}, c.Rows[1].Rows)
+	require.Equal(t, []string{"agent 1", "editor", "agent 2"}, []string{c.Rows[0].To, c.Rows[2].To, c.Rows[2].From})
 }

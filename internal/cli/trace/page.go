@@ -47,7 +47,7 @@ func (c *Conversation) Page(w io.Writer) error {
 			h.H2(g.Text("Who waited for whom")),
 			c.legend(), c.timeLine(),
 			h.H2(g.Text("Messages")),
-			h.Ol(g.Map(c.Rows, (*Row).node)),
+			h.Ol(c.items()),
 		),
 	))
 	if err := page.Render(out); err != nil {
@@ -55,6 +55,22 @@ func (c *Conversation) Page(w io.Writer) error {
 	}
 	return out.Flush()
 }
+
+// items returns the messages. The pieces of one streamed message are one item.
+func (c *Conversation) items() (items g.Group) {
+	for at := 0; at < len(c.Rows); {
+		pieces := c.pieces(at)
+		rows := g.Group(g.Map(pieces, (*Row).node))
+		at += len(pieces)
+		if first := pieces[0]; len(pieces) > fewPieces {
+			rows = g.Group{h.Li(h.Value(fmt.Sprint(first.N)), h.Details(h.Summary(first.clock(), g.Text(" "+folded(pieces))), h.Ol(rows)))}
+		}
+		items = append(items, rows)
+	}
+	return items
+}
+
+func (r *Row) clock() g.Node { return h.Span(h.Class("time"), g.Text(clock(r.Time))) }
 
 func (r *Row) node() g.Node {
 	raw := visible.Text(r.raw[:min(len(r.raw), maxRaw)])
@@ -68,10 +84,10 @@ func (r *Row) node() g.Node {
 	case strings.HasPrefix(r.From, "droid "):
 		class = "droid"
 	}
-	return h.Li(h.ID(fmt.Sprint("m", r.N)), h.Class(class),
+	return h.Li(h.ID(fmt.Sprint("m", r.N)), h.Value(fmt.Sprint(r.N)), h.Class(class),
 		h.Details(
 			h.Summary(
-				h.Span(h.Class("time"), g.Text(clock(r.Time))), g.Text(" "),
+				r.clock(), g.Text(" "),
 				g.If(r.From != "", h.B(g.Text(r.From+" → "+r.To))), g.Text(" "+visible.Line(r.What)),
 			),
 			h.Pre(g.Text(raw)),
@@ -127,8 +143,11 @@ func (c *Conversation) timeLine() g.Node {
 		y := i * rowHeight
 		from, to := x(s.Begin), x(s.End)
 		label := s.Label + ", " + elapsed(s.Begin, s.End)
-		if s.Open {
+		switch {
+		case s.Open:
 			label = s.Label + ", never ended"
+		case s.Failed:
+			label += ", failed"
 		}
 		shown := []rune(visible.Line(label))
 		if len(shown) > 48 {
@@ -195,7 +214,7 @@ rect { fill: currentColor } .legend span { margin-right: 1em }
 ol { padding-left: 3.5rem; font: 12px/1.5 ui-monospace, monospace } li { overflow-wrap: anywhere }
 li:target { outline: 2px solid #bf8700 }
 summary { cursor: pointer } pre { white-space: pre-wrap; border-left: 3px solid #afb8c1; padding-left: .6em }
-.time, .link { color: #57606a } .link { margin-right: 1em } .event { padding-left: 2em; color: #116329 }
+.time, .link { color: #57606a } .link { margin-left: 2em } .event { padding-left: 2em; color: #116329 }
 .editor summary { background: #ddf4ff }
 @media (prefers-color-scheme: dark) {
 body { color: #d1d7e0; background: #16191d }

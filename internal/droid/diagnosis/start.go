@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"regexp"
 	"runtime"
 	"strings"
@@ -123,6 +124,8 @@ const noCommand = 127
 func Exit(err *droid.ExitError) *Problem {
 	crash, file := crashOf(err), remedyInText(err.Error())
 	switch {
+	case err.Signal == "SIGABRT" && !err.Started && lacksProc():
+		return &Problem{Exited, "droid cannot run without /proc, which is not mounted here.", "Mount it: `mount -t proc proc /proc`."}
 	case err.Code == noCommand && !err.Started && strings.Contains(strings.Join(err.Stderr, "\n"), "node"):
 		return &Problem{Exited, Sentence(err), "This droid is a script that needs Node. Put node into the PATH of the editor, or install droid as a program. " + installHint()}
 	case strings.HasPrefix(crash, "Illegal instruction") || crash == "" && err.Signal == "SIGILL":
@@ -133,6 +136,12 @@ func Exit(err *droid.ExitError) *Problem {
 		return &Problem{Exited, Sentence(err), file}
 	}
 	return &Problem{Exited, Sentence(err), TryRemedy(cmp.Or(err.Path, "droid"))}
+}
+
+// lacksProc reports whether this is a Linux without /proc, where Bun, droid's runtime, ends itself (0.99.0, 0.225.2).
+func lacksProc() bool {
+	_, err := os.Stat("/proc/self")
+	return runtime.GOOS == "linux" && errors.Is(err, fs.ErrNotExist)
 }
 
 // bunCrash matches a line in which Bun, droid's runtime, reports its crash, after which it ends itself: by SIGILL on amd64.

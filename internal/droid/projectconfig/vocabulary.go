@@ -51,7 +51,7 @@ var harmlessKeys = map[string]func(any) bool{
 	"enableWarmup": isPlain, "routedModelVisibilityEnabled": isPlain, "includeCoAuthoredByDroid": isPlain,
 	"specSaveEnabled": isPlain, "specSaveDir": isLocalPath,
 
-	"mcpPolicy":       isAny, // a process has its own where it matters, see droid.Command.Without
+	"mcpPolicy":       isAny, // a process has its own where it matters, see droid.Command.Excluded
 	"commandDenylist": isTexts, "commandBlocklist": isTexts, "enableDroidShield": isTrue, "droidShield20OptIn": isTrue, "webSearchDisabled": isTrue,
 	"cloudSessionSync": isFalse, "wikiCloudSync": isFalse, "advancedAnalyticsEnabled": isFalse, "localSignalsOptIn": isFalse,
 	"remoteAccessEnabled": isFalse, "allowBackgroundProcesses": isFalse, "imageGenerationEnabled": isFalse, "voiceDictationEnabled": isFalse,

@@ -51,7 +51,7 @@ type message struct {
 	direction  Direction
 	time       time.Time // of the first one
 	count      atomic.Int64
-	bytes      atomic.Int64
+	bytes      atomic.Int64 // of the message, or of the text of a Series
 	series     Series
 	outline    string // see outline
 }
@@ -70,16 +70,20 @@ func (r *Recorder) Connection(name string) *Connection {
 	return &Connection{r: r, name: name}
 }
 
-// Add adds a message. The line may be reused when it returns.
+// Add adds a message. More counts the text of one of a Series. The line may be reused when it returns.
 func (c *Connection) Add(d Direction, s Series, line []byte) {
-	if c == nil || c.More(d, s, len(line)) {
+	if c == nil || c.More(d, s, 1, 0) {
 		return
 	}
-	m := &message{connection: c, direction: d, time: time.Now(), series: s, outline: outline(c.r.seed, line)}
-	m.add(len(line))
+	m := &message{connection: c, direction: d, series: s, outline: outline(c.r.seed, line)}
+	m.add(1, 0)
+	if s == (Series{}) {
+		m.add(0, len(line))
+	}
 	c.last[d] = m
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
+	m.time = time.Now() // in the order of the messages
 	c.r.messages = append(c.r.messages, m)
 	c.r.size += messageSize + len(m.outline)
 	for c.r.size > c.r.limit {
@@ -89,9 +93,9 @@ func (c *Connection) Add(d Direction, s Series, line []byte) {
 	}
 }
 
-// More counts a further message of a Series, of which the last message in that direction must be. Otherwise it reports false, and Add is
-// due.
-func (c *Connection) More(d Direction, s Series, bytes int) bool {
+// More counts further messages of a Series, of which the last message in that direction must be, and bytes of its text. Otherwise it reports
+// false, and Add is due.
+func (c *Connection) More(d Direction, s Series, messages, bytes int) bool {
 	if c == nil {
 		return true
 	}
@@ -99,12 +103,12 @@ func (c *Connection) More(d Direction, s Series, bytes int) bool {
 	if m == nil || m.series != s || s == (Series{}) {
 		return false
 	}
-	m.add(bytes)
+	m.add(messages, bytes)
 	return true
 }
 
-func (m *message) add(bytes int) {
-	m.count.Add(1)
+func (m *message) add(messages, bytes int) {
+	m.count.Add(int64(messages))
 	m.bytes.Add(int64(bytes))
 }
 
@@ -134,8 +138,8 @@ var envelope = sync.OnceValue(func() *regexp.Regexp {
 func (m *message) line() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %c %d B", m.time.Format("15:04:05.000"), m.connection.name, "<>"[m.direction], m.bytes.Load())
-	if n := m.count.Load(); n > 1 {
-		fmt.Fprintf(&b, " in %d messages", n)
+	if m.series != (Series{}) {
+		fmt.Fprintf(&b, " of text in %d messages", m.count.Load())
 	}
 	b.WriteString(" ")
 	b.WriteString(envelope().ReplaceAllString(m.outline, ""))

@@ -24,16 +24,16 @@ func TestRecorder(t *testing.T) {
 		droid.Add(In, text, []byte(`{"type":"assistant_text_delta","textDelta":"one"}`))
 		time.Sleep(2 * time.Second)
 		droid.Add(In, text, []byte(`{"type":"assistant_text_delta","textDelta":"two"}`))
-		require.True(t, droid.More(In, text, 10))
-		require.False(t, droid.More(In, Series{"text", "n"}, 10))
-		require.False(t, droid.More(Out, Series{}, 10))
+		require.True(t, droid.More(In, text, 2, 16))
+		require.False(t, droid.More(In, Series{"text", "n"}, 1, 10))
+		require.False(t, droid.More(Out, Series{}, 1, 10))
 		droid.Add(In, Series{"text", "n"}, []byte(`{"type":"assistant_text_delta","textDelta":"other"}`))
 		lines := r.Lines(all)
 		require.Len(t, lines, 4)
 		require.Regexp(t, `^00:00:00\.000 editor < 124 B \{id:3,method:"session/prompt",params:\{sessionId:"s-1",prompt:\[\{type:"text",text:‹8:[0-9a-f]{6}›\}\]\}\}$`, lines[0])
 		require.Equal(t, `00:00:00.000 droid 7 > 61 B {type:"request",id:"a",method:"droid.add_user_message"}`, lines[1])
-		require.Regexp(t, `^00:00:00\.000 droid 7 < 108 B in 3 messages \{type:"assistant_text_delta",textDelta:‹3:`, lines[2])
-		require.Regexp(t, `^00:00:02\.000 droid 7 < 51 B \{`, lines[3])
+		require.Regexp(t, `^00:00:00\.000 droid 7 < 16 B of text in 4 messages \{type:"assistant_text_delta",textDelta:‹3:`, lines[2])
+		require.Regexp(t, `^00:00:02\.000 droid 7 < 0 B of text in 1 messages \{`, lines[3])
 		require.Len(t, r.Lines(func(c *Connection, outline string) bool { return c == droid }), 3)
 	})
 }
@@ -56,7 +56,7 @@ func TestNilRecorder(t *testing.T) {
 	var r *Recorder
 	c := r.Connection("c")
 	c.Add(In, Series{}, []byte("{}"))
-	c.More(In, Series{}, 7)
+	c.More(In, Series{}, 1, 7)
 	require.Empty(t, r.Lines(all))
 }
 

@@ -109,18 +109,20 @@ func (r *RotatingFile) append(lines []byte) error {
 	return err
 }
 
-// rotate begins a new file if so many more bytes do not fit. The lock keeps two processes from doing it at once.
+// rotate begins a new file if so many more bytes do not fit, and follows another process that has. The lock keeps two of them from doing it
+// at once.
 func (r *RotatingFile) rotate(more int64) error {
 	for range 3 { // other processes may fill the new file
 		if err := r.reopen(); err != nil {
 			return err
 		}
 		info, err := r.file.Stat()
-		if err != nil || info.Size() == 0 || info.Size()+more <= r.max {
+		here := IsAt(r.file, r.path)
+		if err != nil || here && (info.Size() == 0 || info.Size()+more <= r.max) {
 			return err
 		}
 		held := errors.Is(new(Locks).Lock(r.file), ErrHeld) // where there are no locks, one process is assumed
-		here := !held && IsAt(r.file, r.path)
+		here = !held && IsAt(r.file, r.path)
 		if runtime.GOOS == "windows" { // which renames no open file
 			_ = r.file.Close()
 		}

@@ -1,6 +1,8 @@
 package files
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -44,6 +46,54 @@ func TestRotatingFileIsBounded(t *testing.T) {
 	names, err := filepath.Glob(path + "*")
 	require.NoError(t, err)
 	require.Len(t, names, 2)
+}
+
+// Processes that append to one file in turn lose no line but those that rotation drops, however long one of them has been idle, and keep
+// the order.
+func TestRotatingFileOfSeveralProcesses(t *testing.T) {
+	const head = "{\"mark\":1}\n"
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		path := filepath.Join(t.TempDir(), "trace")
+		var all []*RotatingFile
+		for range 3 {
+			r, err := rotating(t, path, 100)
+			require.NoError(t, err)
+			all = append(all, r)
+		}
+		var written strings.Builder
+		for i := range 60 {
+			if i == 40 {
+				require.NoError(t, all[0].Close()) // it starts again
+				all[0], _ = rotating(t, path, 100)
+			}
+			line := fmt.Sprintf("%d %*d\n", i, random.IntN(30), i)
+			written.WriteString(line)
+			_, err := all[random.IntN(1+i%3)].Write([]byte(line)) // the last ones write less
+			require.NoError(t, err)
+		}
+		older, err := os.ReadFile(path + OlderSuffix)
+		require.NoError(t, err)
+		newer, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.LessOrEqual(t, max(len(older), len(newer)), 100+len(all)*len(head))
+		kept := strings.ReplaceAll(string(older)+string(newer), head, "")
+		require.NotEmpty(t, kept)
+		require.True(t, strings.HasSuffix(written.String(), kept), "%s\n%s", older, newer)
+	}
+}
+
+// A file that its user removes while it is written is made again.
+func TestRotatingFileIsRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace")
+	r, err := rotating(t, path, 1000)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(path))
+	_, err = r.Write([]byte("a\n"))
+	require.NoError(t, err)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "{\"mark\":1}\na\n", string(text))
 }
 
 func TestRotatingFileIsContinued(t *testing.T) {

@@ -195,10 +195,12 @@ func mended(t *testing.T, base, path, kind string, wrote bool) {
 	f := newFiles(Options{Journal: filepath.Join(base, "journal")})
 	f.quiet = 0
 	require.NoError(t, f.begin())
+	begun, _ := os.ReadFile(path)
 	f.Close()
 	require.NoDirExists(t, f.journal)
 	data, err := os.ReadFile(path)
 	text := string(data)
+	require.Equal(t, string(begun), text, "the start completes the edit")
 	switch {
 	case wrote && kind == "formatted":
 		require.Contains(t, []string{crashNew, strings.ReplaceAll(crashNew, "\n", " \n")}, text)

@@ -24,7 +24,7 @@ type way struct {
 }
 
 // post has f run with the session's lock.
-func (w *Sender) post(f func()) { w.monitor.Post(f) }
+func (s *Sender) post(f func()) { s.monitor.Post(f) }
 
 // asking runs a test in a bubble.
 func asking(t *testing.T, test func(t *testing.T, w way)) {

@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// ErrNotRemovable means that TakeBack does not remove such a rule.
+// ErrNotRemovable means that Remove does not remove such a rule.
 var ErrNotRemovable = errors.New("only what you have allowed yourself, in a file of yours, is taken back here")
 
 // errChanged means that another process has written the file.
@@ -27,16 +27,16 @@ const (
 	tries    = 5               // if droid writes the file at the same time
 )
 
-// TakenBack reports whether the rule is a permission that TakeBack can remove.
-func (r Rule) TakenBack() bool {
+// Removable reports whether the rule is a permission that Remove can remove.
+func (r Rule) Removable() bool {
 	return r.Owner == User && r.File != "" && (r.Kind == Allowed || r.Kind == MCP)
 }
 
-// TakeBack removes a permission from the user's file, which is rewritten as a whole with everything else unchanged; droid reads it again
+// Remove removes a permission from the user's file, which is rewritten as a whole with everything else unchanged; droid reads it again
 // within two seconds (0.215, 0.225). A rule that no longer exists is not an error. A droid that has read the file before can write the rule
 // again, so callers must check.
-func TakeBack(locks files.Locks, r Rule) error {
-	if !r.TakenBack() {
+func Remove(locks files.Locks, r Rule) error {
+	if !r.Removable() {
 		return ErrNotRemovable
 	}
 	path := files.RealPath(r.File) // a symbolic link to it stays one

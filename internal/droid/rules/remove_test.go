@@ -35,7 +35,7 @@ func ruleOf(t *testing.T, home, text string) Rule {
 }
 
 // Everything but the entry is unchanged: comments, order, white space, numbers, unknown keys.
-func TestTakeBack(t *testing.T) {
+func TestRemove(t *testing.T) {
 	for name, tc := range map[string]struct{ file, text, before, after string }{
 		"one of several": {"settings.json", "git push", `{
   // mine
@@ -68,11 +68,11 @@ func TestTakeBack(t *testing.T) {
 			home := t.TempDir()
 			path := write(t, home, ".factory/"+tc.file, tc.before)
 			r := ruleOf(t, home, tc.text)
-			require.NoError(t, TakeBack(files.Locks{}, r))
+			require.NoError(t, Remove(files.Locks{}, r))
 			after, err := os.ReadFile(path)
 			require.NoError(t, err)
 			require.Equal(t, tc.after, string(after))
-			require.NoError(t, TakeBack(files.Locks{}, r), "it is gone already")
+			require.NoError(t, Remove(files.Locks{}, r), "it is gone already")
 			entries, err := os.ReadDir(filepath.Dir(path))
 			require.NoError(t, err)
 			require.Len(t, entries, 1, "nothing is left beside it")
@@ -81,7 +81,7 @@ func TestTakeBack(t *testing.T) {
 }
 
 // A link to the file stays one, and the file keeps its mode.
-func TestTakeBackBehindALink(t *testing.T) {
+func TestRemoveBehindALink(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it has other modes, and links for few")
 	}
@@ -90,7 +90,7 @@ func TestTakeBackBehindALink(t *testing.T) {
 	require.NoError(t, os.Chmod(path, 0o640))
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".factory"), 0o755))
 	require.NoError(t, os.Symlink(path, filepath.Join(home, ".factory", "settings.json")))
-	require.NoError(t, TakeBack(files.Locks{}, ruleOf(t, home, "touch")))
+	require.NoError(t, Remove(files.Locks{}, ruleOf(t, home, "touch")))
 	after, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, `{"commandAllowlist":[]}`, string(after))
@@ -100,7 +100,7 @@ func TestTakeBackBehindALink(t *testing.T) {
 }
 
 // A rule that is not the user's own permission is not removed, and one that cannot be distinguished from the rest stays.
-func TestTakeBackRefuses(t *testing.T) {
+func TestRemoveRefuses(t *testing.T) {
 	home := t.TempDir()
 	mine := write(t, home, ".factory/mcp.json", `{"persistentPermissions":{"servers":{"twice":{},"twice":{}}}}`)
 	write(t, home, ".factory/settings.json", `{"commandDenylist":["curl"]}`)
@@ -117,9 +117,9 @@ func TestTakeBackRefuses(t *testing.T) {
 		switch r.Text {
 		case "twice: all tools":
 			ruleMCP = r
-			require.ErrorContains(t, TakeBack(files.Locks{}, r), "by hand", r.Text)
+			require.ErrorContains(t, Remove(files.Locks{}, r), "by hand", r.Text)
 		default:
-			require.ErrorIs(t, TakeBack(files.Locks{}, r), ErrNotRemovable, r.Text)
+			require.ErrorIs(t, Remove(files.Locks{}, r), ErrNotRemovable, r.Text)
 		}
 	}
 	for path, text := range before {
@@ -127,7 +127,7 @@ func TestTakeBackRefuses(t *testing.T) {
 		require.Equal(t, text, string(now), path)
 	}
 	require.NoError(t, os.WriteFile(mine, []byte(strings.Repeat("[", 10)), 0o600))
-	require.ErrorContains(t, TakeBack(files.Locks{}, ruleMCP), "no JSON")
+	require.ErrorContains(t, Remove(files.Locks{}, ruleMCP), "no JSON")
 }
 
 // A file in the place of a project's .factory has no rules.
