@@ -9,12 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"droid-acp/internal/testing/modelserver"
 )
@@ -72,8 +74,8 @@ func (n *network) cut() {
 	n.conns = nil
 }
 
-// The link of an editor behind connect is cut during an answer. Its prompt gets one error, and connect ends; the next one loads the session,
-// and its editor sees all of the answer once. The model was asked once.
+// The link of an editor behind connect is cut several times during an answer. The editor sees all of the answer once, and its prompt ends
+// once; the model was asked once.
 func TestConnectOverACutLink(t *testing.T) {
 	notKept(t, "it has a server of its own")
 	cert, key := newCertificate(t)
@@ -86,30 +88,66 @@ func TestConnectOverACutLink(t *testing.T) {
 		link := startNetwork(t, at.Host)
 		token := filepath.Join(t.TempDir(), "token")
 		require.NoError(t, os.WriteFile(token, []byte(r.token), 0o600))
-		connect := func() *client {
-			cmd := exec.Command(programs.Agent, "connect", "--token-file", token, "--ca-file", cert, "wss://"+link.listener.Addr().String())
-			cmd.Env, cmd.Dir = h.env, h.work
-			return startCommand(t, h, cmd, func(stdout io.Reader) io.Reader { return stdout })
-		}
-		first := connect()
-		s := first.open(h)
+		cmd := exec.Command(programs.Agent, "connect", "--token-file", token, "--ca-file", cert, "wss://"+link.listener.Addr().String())
+		cmd.Env, cmd.Dir = h.env, h.work
+		c := startCommand(t, h, cmd, func(stdout io.Reader) io.Reader { return stdout })
+		s := c.open(h)
 		turn := s.prompt("remember the word")
-		turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
-		link.cut()
+		const cuts = 3
+		said := func() string {
+			texts, _ := c.agentSaid(0)
+			return strings.Join(texts, "")
+		}
+		for n := range cuts {
+			require.Eventually(t, func() bool { return len(said()) > (n+1)*len(longText())/5 }, turnLimit, 10*time.Millisecond)
+			link.cut()
+		}
 		end := turn.end(turnLimit)
-		require.NotNil(t, end.Err)
-		require.Contains(t, end.Err.Message, "The connection to the server at wss://")
-		<-first.exited
-		require.Equal(t, 1, first.cmd.ProcessState.ExitCode())
-
-		second := connect().initialize()
-		second.mustCall("session/load", h.params(s.id), nil)
-		second.awaitText(0, "TANGERINE.")
-		h.awaitState(t, s.id, "idle")
-		second.catchUp()
-		texts, _ := second.agentSaid(0)
-		require.Equal(t, longText(), strings.Join(texts, ""))
+		require.Nil(t, end.Err)
+		require.Equal(t, "end_turn", end.Stop)
+		require.Equal(t, longText(), said())
 		require.Equal(t, 1, asksOf(model))
-		require.Equal(t, "still", session{second, s.id}.nextPrompt(model))
+		require.Equal(t, "still", s.nextPrompt(model))
+		require.NoError(t, c.stdin.Close())
+		<-c.exited
+		require.Equal(t, cuts, strings.Count(c.stderr.String(), "the link to the server was cut"))
+		require.Equal(t, cuts, strings.Count(c.stderr.String(), "the link to the server is back"))
+	})
+}
+
+// The far side of a via is killed several times during an answer; its agent is kept. The editor sees all of the answer once.
+func TestViaOverACutLink(t *testing.T) {
+	notKept(t, "it has a server of its own")
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("remember", modelserver.Step{Text: longText(), Delay: 20 * time.Millisecond})
+		h = h.keeps(t)
+		pid := filepath.Join(t.TempDir(), "pid")
+		cmd := exec.Command(programs.Agent, "via", "--", "sh", "-c", `echo $$ >"$1.new" && mv "$1.new" "$1" && exec "$0" --keep --droid "$2"`, programs.Agent, pid, h.droid)
+		cmd.Env, cmd.Dir = h.env, h.work
+		c := startCommand(t, h, cmd, func(stdout io.Reader) io.Reader { return stdout })
+		s := c.open(h)
+		turn := s.prompt("remember the word")
+		said := func() string {
+			texts, _ := c.agentSaid(0)
+			return strings.Join(texts, "")
+		}
+		const cuts = 3
+		for n := range cuts {
+			require.Eventually(t, func() bool { return len(said()) > (n+1)*len(longText())/5 }, turnLimit, 10*time.Millisecond)
+			text, err := os.ReadFile(pid)
+			require.NoError(t, err)
+			far, err := strconv.Atoi(strings.TrimSpace(string(text)))
+			require.NoError(t, err)
+			require.NoError(t, unix.Kill(far, unix.SIGKILL))
+		}
+		end := turn.end(turnLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, longText(), said())
+		require.Equal(t, 1, asksOf(model))
+		require.Equal(t, "still", s.nextPrompt(model))
+		require.NoError(t, c.stdin.Close())
+		<-c.exited
+		require.Equal(t, cuts, strings.Count(c.stderr.String(), "the link to the server is back"), c.stderr)
+		h.serverCommand(t, "stop")
 	})
 }

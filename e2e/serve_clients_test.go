@@ -38,7 +38,12 @@ func startRemote(t *testing.T, h home, origins ...string) remote {
 // startRemoteWith is startRemote with other flags of serve, for URLs of this scheme.
 func startRemoteWith(t *testing.T, h home, scheme string, flags ...string) remote {
 	t.Helper()
-	address, file := freeAddress(t), filepath.Join(t.TempDir(), "token")
+	return startRemoteAt(t, h, scheme, freeAddress(t), filepath.Join(t.TempDir(), "token"), flags...)
+}
+
+// startRemoteAt is startRemoteWith at an address, with a file of the token.
+func startRemoteAt(t *testing.T, h home, scheme, address, file string, flags ...string) remote {
+	t.Helper()
 	args := append([]string{"serve", "--listen", address, "--token-file", file, "--keep-idle", "1s", "--droid", h.droid}, flags...)
 	cmd := exec.Command(programs.Agent, args...)
 	cmd.Dir, cmd.Env = h.work, h.env

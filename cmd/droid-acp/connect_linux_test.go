@@ -51,3 +51,53 @@ func TestConnect(t *testing.T) {
 	require.Contains(t, stdout, "does not accept the token.")
 	s.stop(k)
 }
+
+// ps, attach and stop reach a server elsewhere; only a token with the role full ends something there.
+func TestCommandsOverTheNetwork(t *testing.T) {
+	t.Parallel()
+	k := byHand(t)
+	tokens, full, watch := filepath.Join(k.dir, "tokens"), filepath.Join(k.dir, "full"), filepath.Join(k.dir, "watch")
+	secret := map[string]string{full: strings.Repeat("f", 64), watch: strings.Repeat("w", 64)}
+	for path, text := range map[string]string{tokens: "anna full " + secret[full] + "\nbob watch " + secret[watch] + "\n", full: secret[full], watch: secret[watch]} {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	s := k.serve("--listen", "127.0.0.1:0", "--token-file", tokens)
+	_, port, err := net.SplitHostPort(s.address(t))
+	require.NoError(t, err)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	run := func(name, token string, args ...string) (output string, err error) {
+		cmd := exec.CommandContext(t.Context(), self, append([]string{name, "--token-file", token, "ws://127.0.0.1:" + port}, args...)...)
+		cmd.Env = k.env
+		text, err := cmd.CombinedOutput()
+		require.NotContains(t, string(text), "fff")
+		return string(text), err
+	}
+	for _, token := range []string{full, watch} {
+		output, err := run("ps", token)
+		require.NoError(t, err)
+		require.Contains(t, output, "and has no sessions")
+		output, err = run("attach", token)
+		require.Error(t, err)
+		require.Contains(t, output, "no session")
+	}
+	output, err := run("stop", watch)
+	require.Error(t, err)
+	require.Contains(t, output, "The token has the role watch, and only full may end what runs here.")
+	output, err = run("stop", full, "abc")
+	require.Error(t, err)
+	require.Contains(t, output, "abc")
+	output, err = run("ps", tokens)
+	require.Error(t, err)
+	require.Contains(t, output, "does not have a token alone")
+	other := filepath.Join(k.dir, "other")
+	require.NoError(t, os.WriteFile(other, []byte(strings.Repeat("o", 64)), 0o600))
+	output, err = run("ps", other)
+	require.Error(t, err)
+	require.Contains(t, output, "does not accept the token.")
+	output, err = run("stop", full)
+	require.NoError(t, err, output)
+	output, err = run("ps", full)
+	require.Error(t, err)
+	require.Contains(t, output, "Nothing listens at")
+}

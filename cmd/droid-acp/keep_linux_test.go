@@ -48,10 +48,11 @@ func TestKeepUsage(t *testing.T) {
 		"serve --idle -1s":                                                   "allowed is a time such as 10m or 1h",
 		"serve --keep":                                                       "unknown flag: --keep",
 		"serve x":                                                            "unknown command",
-		"ps x":                                                               "unknown command",
+		"ps x":                                                               "ps shows all sessions; the only argument is the address",
 		"stop --when-idle x":                                                 "neither SESSION nor --force goes with it",
 		"stop --when-idle --force":                                           "neither SESSION nor --force goes with it",
-		"attach a b":                                                         "accepts at most 1 arg(s), received 2",
+		"attach a b":                                                         "attach joins one session",
+		"attach wss://a.example a":                                           "attach needs --token-file",
 		"attach --new . a":                                                   "neither SESSION nor --watch-only goes with it",
 		"attach --new . --watch-only":                                        "neither SESSION nor --watch-only goes with it",
 	} {
@@ -629,7 +630,7 @@ func TestPrintedCommandsRun(t *testing.T) {
 	}
 	help := typed(at("ps", "x").stderr)
 	require.Len(t, help, 1)
-	require.Contains(t, help[0].stdout, "Usage:\n  droid-acp ps [flags]\n")
+	require.Contains(t, help[0].stdout, "Usage:\n  droid-acp ps [flags] [wss://HOST:PORT]\n")
 	require.Equal(t, []result{empty, {code: exitOK}}, typed(at("serve").stderr), "the second ends it")
 	for s.stderr.Scan() {
 	}

@@ -30,7 +30,7 @@ func runReport(c *invocation) int {
 	if err != nil {
 		return c.wrong(err)
 	}
-	session, err := c.runningSession(path)
+	session, err := c.runningSession(target{socket: path})
 	if err != nil {
 		return c.failed(err)
 	}
@@ -40,7 +40,7 @@ func runReport(c *invocation) int {
 	}
 	hello.Joins = true
 	var file string
-	if err := c.clientOf(path, hello, nil, func(in io.Reader, out io.Writer) (err error) {
+	if err := c.clientOf(target{socket: path}, hello, nil, func(in io.Reader, out io.Writer) (err error) {
 		file, err = smoke.Report(c.leaving.ctx, in, out, session.ID, session.Directory, c.values.Bool("with-texts"), nil)
 		return err
 	}); err != nil {

@@ -28,6 +28,7 @@ import (
 	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
 	"droid-acp/internal/remote/transport"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // serverName is the name of the command that keeps agents.
@@ -59,6 +60,7 @@ func serverCommand() subcommand {
 			{Name: "origin", Kind: flags.Texts, Value: "URL", Does: "the origin of a web page that may connect to --listen, such as https://example.org"},
 			{Name: "max-agents", Kind: flags.Number, Value: "N", Default: "0", Does: "how many agents run at once; who needs one more gets an error (0: any number)"},
 			{Name: "max-sessions", Kind: flags.Number, Value: "N", Default: "0", Does: "how many sessions each token has open at once (0: any number)"},
+			{Name: "max-memory", Kind: flags.Number, Value: "MIB", Default: "0", Does: "from how much memory of all agents on, in MiB, no session is opened (0: any; Linux)"},
 			{Name: logJSON, Kind: flags.Switch, Does: "write the log to stderr as JSON lines, with who connects and what they open"},
 			{Name: "host", Kind: flags.Texts, Value: "NAME", Does: "the name by which clients reach --listen through a proxy that passes it on as Host, such as droid.example.org"},
 			{Name: "answer-for", Kind: flags.Duration, Value: "TIME", Default: "1h", Form: "a time such as 10m or 1h", Does: "how long a question waits while nobody is there who may answer it; then it is refused"},
@@ -152,11 +154,8 @@ func (r *remote) reload(h *transport.Handler) error {
 	return nil
 }
 
-// listen loads the tokens and listens on the address.
+// listen listens on the address.
 func (r *remote) listen() (err error) {
-	if r.options.Tokens, err = keep.LoadTokens(r.tokenFile); err != nil {
-		return err
-	}
 	if r.listener, err = net.Listen("tcp", r.address); err != nil {
 		return fmt.Errorf("%w; end what listens there, or give --listen another address of this machine", err)
 	}
@@ -172,6 +171,11 @@ func runServer(c *invocation) int {
 	if err != nil {
 		return c.wrong(err)
 	}
+	if c.values.Number("max-memory") > 0 {
+		if _, err := subprocess.Memory(nil); err != nil {
+			return c.wrong(fmt.Errorf("--max-memory: %w", err))
+		}
+	}
 	return c.logged(func(log *zap.Logger) int { return c.keep(log, path, remote) })
 }
 
@@ -179,7 +183,17 @@ func runServer(c *invocation) int {
 func (c *invocation) keep(log *zap.Logger, path string, remote *remote) int {
 	limitMemory()
 	_ = os.Unsetenv(flags.EnvKeep) // its agents are kept already
+	if remote != nil {             // before another server steps aside
+		var err error
+		if remote.options.Tokens, err = keep.LoadTokens(remote.tokenFile); err != nil {
+			return c.failed(err)
+		}
+	}
 	listener, err := keep.Listen(c.leaving.ctx, path, log)
+	if errors.Is(err, keep.ErrRunning) && clientFor(path).StepAside(c.leaving.ctx) == nil {
+		log.Info("taking the place of a server that drains")
+		listener, err = keep.Listen(c.leaving.ctx, path, log)
+	}
 	switch {
 	case errors.Is(err, keep.ErrRunning):
 		command := commandFor(path)
@@ -224,7 +238,7 @@ type endpoint struct {
 }
 
 // newServer makes a server that accepts no connections yet.
-func (c *invocation) newServer(socket net.Listener, path string, remote *remote, log *zap.Logger) (*server, error) {
+func (c *invocation) newServer(socket *keep.Listener, path string, remote *remote, log *zap.Logger) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -248,18 +262,21 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 	place := sha256.Sum256([]byte(path)) // each server has its own journals
 	s.hub, err = serve.New(serve.Options{
 		Agent: thisAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
-		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), MaxAgents: c.values.Number("max-agents"), MaxSessions: c.values.Number("max-sessions"), Version: version(), Command: commandFor(path), Stderr: agents, Log: log, ServeQueries: serveQueries, Compare: compare, Thread: threads(), Ready: c.checkDroid(),
+		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), MaxAgents: c.values.Number("max-agents"), MaxSessions: c.values.Number("max-sessions"), MaxMemory: int64(c.values.Number("max-memory")) << 20, Memory: subprocess.Memory, Version: version(), Command: commandFor(path), Stderr: agents, Log: log, ServeQueries: serveQueries, Compare: compare, Thread: threads(), Ready: c.checkDroid(),
+		Earlier: earlierServer{path, log},
 	})
 	if err != nil {
 		s.closeStderr()
 		return nil, err
 	}
-	admin := http.NewServeMux()
+	admin := keep.Admin(s.hub, s.end, func() error { return s.stepAside(c.leaving.ctx, socket) })
+	mux := http.NewServeMux()
 	local := s.handler(transport.Options{Local: true})
-	admin.Handle(transport.Path, local)
-	admin.Handle("/", keep.Admin(s.hub, s.end))
-	s.endpoints = append(s.endpoints, endpoint{socket, transport.Server(admin, nil, log), local})
+	mux.Handle(transport.Path, local)
+	mux.Handle("/", admin)
+	s.endpoints = append(s.endpoints, endpoint{socket, transport.Server(mux, nil, log), local})
 	if remote != nil {
+		remote.options.Admin = admin
 		far := s.handler(remote.options)
 		s.endpoints = append(s.endpoints, endpoint{remote.listener, transport.Server(far, remote.tls, log), far})
 		s.reload = func() error {
@@ -337,7 +354,7 @@ func (s *server) run(c *invocation) int {
 	var serving sync.WaitGroup
 	for _, d := range s.endpoints {
 		serving.Go(func() {
-			if err := d.serve(); !errors.Is(err, http.ErrServerClosed) {
+			if err := d.serve(); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 				broken <- err
 			}
 		})
@@ -363,6 +380,51 @@ func (s *server) run(c *invocation) int {
 	cancel()
 	serving.Wait()
 	return code
+}
+
+// stepAside lets another server listen in place of this one, which drains, and ends once nothing works in it.
+func (s *server) stepAside(ctx context.Context, socket *keep.Listener) error {
+	if !s.hub.Status().Draining {
+		return errors.New("this server accepts new sessions itself")
+	}
+	if err := socket.StepAside(func() {
+		for _, d := range s.endpoints {
+			if d.listener != net.Listener(socket) {
+				_ = d.listener.Close() // connections stay
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	s.log.Info("another server takes the place of this one")
+	go func() {
+		if s.hub.DrainAside(ctx) == nil {
+			s.stopping()
+		}
+	}()
+	return nil
+}
+
+// earlierServer is a server whose place this one has taken.
+type earlierServer struct {
+	path string // of the socket that this one has now
+	log  *zap.Logger
+}
+
+func (e earlierServer) Runs() bool { return keep.IsAside(e.path) }
+
+func (e earlierServer) Yield(sessions []string) (inUse bool, err error) {
+	return clientFor(keep.AsidePath(e.path)).Yield(context.Background(), sessions)
+}
+
+func (e earlierServer) Serve(h serve.AttachParams, in io.Reader, out io.Writer) error {
+	aside := keep.AsidePath(e.path)
+	bridge := &keep.StdioBridge{
+		Attach: h, In: in, Out: out, Log: e.log, Command: commandFor(aside),
+		Interactive: true, // it ends at once with the earlier server
+		Connect:     func(ctx context.Context) (keep.MessageConn, error) { return attachTo(ctx, aside, nil) },
+	}
+	return bridge.Run(context.Background())
 }
 
 // kill ends everything that the server runs at once.

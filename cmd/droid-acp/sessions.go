@@ -28,11 +28,11 @@ const noServer = "No server runs, so no session is kept.\n"
 func psCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
-			Use: "ps", Args: cobra.NoArgs, Short: "Show the sessions that a server keeps, what they do and who is there",
+			Use: "ps [flags] [wss://HOST:PORT]", Args: cobra.MaximumNArgs(1), Short: "Show the sessions that a server keeps, what they do and who is there",
 			Long: "A session is idle, running, or asks something. attach and stop take the beginning of its id.\n\n" +
 				"Exit codes: 0 also where no server runs, 1 it does not answer, 2 wrong usage.",
 		},
-		own: []flags.Setting{{Name: "json", Kind: flags.Switch, Does: "print what the server says of itself as JSON; without one its process is 0"}, socketSetting()},
+		own: append(farSettings(), flags.Setting{Name: "json", Kind: flags.Switch, Does: "print what the server says of itself as JSON; without one its process is 0"}, socketSetting()),
 		run: runPs,
 	}
 }
@@ -41,27 +41,30 @@ func psCommand() subcommand {
 func stopCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
-			Use: "stop [flags] [SESSION]...", Args: cobra.ArbitraryArgs, Short: "End the server that keeps sessions and all that it runs, or only some sessions",
+			Use: "stop [flags] [wss://HOST:PORT] [SESSION]...", Args: cobra.ArbitraryArgs, Short: "End the server that keeps sessions and all that it runs, or only some sessions",
 			Long: "It returns when nothing of them is left. What was said stays stored, and the sessions can be opened again. SESSION is an id or its beginning, as ps shows it.\n\n" +
 				"With --when-idle it waits until nothing works: the server accepts no new sessions, and ends then. After --limit the server goes on, and the exit code is 1.\n\n" +
 				"Exit codes: 0 they have ended, or no server runs, 1 there is no such session, or it does not end, 2 wrong usage.",
 		},
-		own: []flags.Setting{
+		own: append(farSettings(), []flags.Setting{
 			{Name: "force", Kind: flags.Switch, Does: "kill a server that does not end otherwise; with SESSION kill its agent, and with it the other sessions of that"},
 			{Name: "when-idle", Kind: flags.Switch, Does: "end the server when nothing works in it"},
 			{Name: "limit", Kind: flags.Duration, Value: "TIME", Default: "1h", Least: time.Second, Form: "a time such as 10m or 1h", Does: "how long --when-idle waits"},
 			socketSetting(),
-		},
+		}...),
 		run: runStop,
 	}
 }
 
 func runPs(c *invocation) int {
-	path, err := c.socket()
+	at, err := c.target()
+	if err == nil && len(c.args) > 0 {
+		err = errors.New("ps shows all sessions; the only argument is the address of a server elsewhere, such as wss://HOST:PORT")
+	}
 	if err != nil {
 		return c.wrong(err)
 	}
-	status, err := clientFor(path).Status(c.leaving.ctx)
+	status, err := at.client().Status(c.leaving.ctx)
 	switch {
 	case err != nil && !errors.Is(err, keep.ErrNotRunning):
 		return c.failed(err)
@@ -75,9 +78,15 @@ func runPs(c *invocation) int {
 		return c.printed(c.print(noServer))
 	}
 	home, _ := os.UserHomeDir() // without one nothing is shown as "~"
+	if at.far != nil {
+		home = "" // it is that of this machine
+	}
 	err = keep.WriteTable(c.stdout, status, home, time.Now())
-	if err == nil {
-		err = c.print(otherProgram(status, commandFor(path)))
+	if err == nil && at.far == nil {
+		err = c.print(otherProgram(status, at.command()))
+	}
+	if aside := keep.AsidePath(at.socket); err == nil && at.far == nil && keep.IsAside(at.socket) {
+		err = c.print("\nA server before this one ends when nothing works in it; " + commandFor(aside)("ps") + " shows it.\n")
 	}
 	return c.printed(err)
 }
@@ -136,11 +145,11 @@ func (c *invocation) print(text string) error {
 }
 
 func runStop(c *invocation) int {
-	path, err := c.socket()
+	at, err := c.target()
 	if err != nil {
 		return c.wrong(err)
 	}
-	client := clientFor(path)
+	client := at.client()
 	ctx, end, endSession := c.leaving.ctx, client.Stop, client.StopSession
 	force, whenIdle := c.values.Bool("force"), c.values.Bool("when-idle")
 	switch {
@@ -167,7 +176,7 @@ func runStop(c *invocation) int {
 	}
 	code := exitOK
 	for _, id := range c.args {
-		session, err := keep.Find(status, id, commandFor(path))
+		session, err := keep.Find(status, id, at.command())
 		if err == nil {
 			err = endSession(ctx, session.ID)
 		}

@@ -14,7 +14,7 @@ import (
 // The systemd unit in packaging is valid, and its command line starts a server.
 func TestSystemdUnit(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../packaging/serve/droid-acp.service")
+	text, err := os.ReadFile("../../packaging/serve/droid-acp@.service")
 	require.NoError(t, err)
 	k := byHand(t)
 	line := regexp.MustCompile(`(?m)^ExecStart=%h/\.local/bin/droid-acp serve (.+)$`).FindSubmatch(text)
@@ -37,7 +37,7 @@ func TestSystemdUnit(t *testing.T) {
 	program := filepath.Join(k.dir, ".local", "bin", "droid-acp")
 	require.NoError(t, os.MkdirAll(filepath.Dir(program), 0o700))
 	require.NoError(t, os.Symlink(self, program))
-	verify := exec.Command(analyze, "verify", "--user", "../../packaging/serve/droid-acp.service")
+	verify := exec.Command(analyze, "verify", "--user", "../../packaging/serve/droid-acp@.service")
 	verify.Env = k.env
 	said, err := verify.CombinedOutput()
 	require.NoError(t, err, string(said))

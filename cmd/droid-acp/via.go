@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -69,7 +71,7 @@ func (c *invocation) via(log *zap.Logger, maps via.Maps, binary string) int {
 		return fmt.Appendf(nil, "droid-acp via: %d pieces of what the far side wrote to stderr were lost here, because nobody read them in time\n", n)
 	})
 	relay := via.New(via.Options{
-		Command: c.args, Maps: maps, In: c.stdin, Out: c.stdout, Stderr: words, Agent: thisAgent(), Copy: binary, FarTerminals: c.values.Bool("far-terminals"), Interactive: onTerminal(c.stdin), Version: version(), Log: log,
+		Command: c.args, Maps: maps, In: c.stdin, Out: c.stdout, Stderr: words, Agent: thisAgent(), Copy: binary, FarTerminals: c.values.Bool("far-terminals"), Keeps: keepsFar(c.args), Interactive: onTerminal(c.stdin), Version: version(), Log: log,
 		AdaptError: func(client protocol.ClientCapabilities, method string, e *jsonrpc.Error) *jsonrpc.Error {
 			return acperr.For(client, method == "session/prompt", e)
 		},
@@ -82,6 +84,13 @@ func (c *invocation) via(log *zap.Logger, maps via.Maps, binary string) int {
 		return exitOK
 	}
 	return c.failed(err)
+}
+
+// keepsFar reports whether a command starts an agent with --keep, also where that is part of a shell's command.
+func keepsFar(command []string) bool {
+	return slices.ContainsFunc(command, func(arg string) bool {
+		return slices.ContainsFunc(strings.Fields(arg), func(word string) bool { return word == "--keep" || word == "--keep=true" })
+	})
 }
 
 // copied returns the droid-acp program that is to be copied to the far side, "" for none.

@@ -54,8 +54,8 @@ func (s *Session) Questions() *updates.Questions { return &s.questions }
 // ReplaceDroid ends the session's droid, of which nothing is wanted any more.
 func (s *Session) ReplaceDroid() { s.endDroid(replaced, "test") }
 
-// AwaitTurn waits in the session's queue for the turn of a request.
-func (s *Session) AwaitTurn(ctx context.Context, of turns.Scope) (*turns.Change, *jsonrpc.Error) {
+// BeginChange waits in the session's queue for the turn of a request.
+func (s *Session) BeginChange(ctx context.Context, of turns.Scope) (*turns.Change, *jsonrpc.Error) {
 	return s.beginChange(ctx, of)
 }
 

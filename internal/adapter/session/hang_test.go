@@ -297,10 +297,10 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 			return nil, os.ErrNotExist
 		}
 		id := d.linking("file:///somewhere")
-		time.Sleep(300 * time.Millisecond) // it is looked for when the prompt comes, and when it goes to droid
+		time.Sleep(100 * time.Millisecond)
 		d.inside(func(s *session.Session) {
 			s.Lock().Go(func() {
-				if its, err := s.AwaitTurn(s.Context, turns.Session); err == nil {
+				if its, err := s.BeginChange(s.Context, turns.Session); err == nil {
 					s.Prompts().FinishChange(its, nil)
 				}
 			})

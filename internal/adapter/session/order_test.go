@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -77,6 +78,36 @@ func refusesMode(refuse func() string) fakedroid.Option {
 	})
 }
 
+// slowSettings delays requests for settings, so that more is sent before droid answers.
+func slowSettings(line []byte) {
+	if strings.Contains(string(line), "update_session_settings") {
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// A slow disk with the files that a prompt links does not delay the prompt so much that it misses the failure of the mode before it.
+func TestPromptWithLinksBehindAModeThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refuse := ""
+		e := begin(t, func(int) (*droid.Client, error) {
+			return tappedDroid(slowSettings, uses(touch), refusesMode(func() string { return refuse })), nil
+		})
+		e.agent.Launcher.Stat = func(path string) (os.FileInfo, error) {
+			time.Sleep(400 * time.Millisecond)
+			return os.Stat(path)
+		}
+		mode := func(mode string) string {
+			return e.request("session/set_mode", e.inSession(fmt.Sprintf(`,"modeId":%q`, mode)))
+		}
+		require.Nil(t, e.await(mode("auto-high")).Error)
+		refuse = "not today"
+		failed := mode("normal")
+		behind := e.request("session/prompt", e.inSession(`,"prompt":[{"type":"resource_link","uri":"file:///workspace/new.txt","name":"x"}]`))
+		require.NotNil(t, e.await(failed).Error)
+		require.Contains(t, ended(e.await(behind)), `The prompt was not sent, because the mode did not become "Auto (Off)"`)
+	})
+}
+
 // A prompt that was sent after a change to a stricter mode, or a /mode, is not sent to droid if the change fails. It is sent if the editor
 // already knew of the failure, or if the failed change was to a more permissive mode.
 func TestPromptBehindAModeThatFails(t *testing.T) {
@@ -85,13 +116,8 @@ func TestPromptBehindAModeThatFails(t *testing.T) {
 			t.Run(how+" "+way, func(t *testing.T) {
 				versions(t, func(t *testing.T, v fakedroid.Option) {
 					refuse := ""
-					slow := func(line []byte) {
-						if strings.Contains(string(line), "update_session_settings") {
-							time.Sleep(100 * time.Millisecond)
-						}
-					}
 					e := begin(t, func(int) (*droid.Client, error) {
-						return tappedDroid(slow, uses(touch), v, refusesMode(func() string { return refuse })), nil
+						return tappedDroid(slowSettings, uses(touch), v, refusesMode(func() string { return refuse })), nil
 					})
 					change := func(mode string) (id string) {
 						if way == "/mode" {
@@ -187,7 +213,7 @@ func TestCancelledBeforeItsTurn(t *testing.T) {
 		cancel()
 		e.inside(func(s *session.Session) {
 			s.Lock().Go(func() {
-				_, err := s.AwaitTurn(cancelled, turns.Session)
+				_, err := s.BeginChange(cancelled, turns.Session)
 				require.Equal(t, acperr.Cancelled(), err)
 			})
 			require.Zero(t, s.Prompts().Changing())
@@ -201,7 +227,7 @@ func TestPanicInAChange(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(says("hi"), v, fakedroid.WithSessions(new(fakedroid.Sessions))))
 		e.inside(func(s *session.Session) {
-			s.Lock().Go(func() { _, _ = s.AwaitTurn(s.Context, turns.Session) })
+			s.Lock().Go(func() { _, _ = s.BeginChange(s.Context, turns.Session) })
 		})
 		behind := e.prompt("behind it")
 		e.settle()

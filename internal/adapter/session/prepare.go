@@ -120,10 +120,10 @@ func (s *Session) restoreMode(ctx context.Context) *jsonrpc.Error {
 	return acperr.ModeLost(mode.Title(), s.options.Mode().Title(), err)
 }
 
-// lookAtLinks looks which of the files that a prompt links are there now: the turn before may have
-// made or removed them.
+// lookAtLinks finds out which of the files that a prompt links do not exist. It is called as late as possible, because the turn before
+// may make or remove them.
 func (p *userPrompt) lookAtLinks(ctx context.Context) {
-	if len(p.missing) == 0 {
+	if len(p.content.Links()) == 0 {
 		return
 	}
 	content, missing := p.content, map[string]bool(nil)

@@ -231,7 +231,7 @@ func (s *Session) Cancel() { s.mu.Post(s.cancelPrompts) }
 // that the editor used, and blocks is the content. schema, if not nil, is the JSON schema of the answer. The end of c's context cancels the
 // prompt.
 func (s *Session) Prompt(c *wire.Call, ticket *Ticket, session string, blocks, schema json.RawMessage) (any, *jsonrpc.Error) {
-	p, err := s.readPrompt(c.Context, session, blocks)
+	p, err := s.readPrompt(session, blocks) // and nothing that may block: requests before this one may still fail it
 	if err != nil {
 		return nil, err
 	}
@@ -241,21 +241,20 @@ func (s *Session) Prompt(c *wire.Call, ticket *Ticket, session string, blocks, s
 	}
 	select {
 	case <-p.ended:
-	case <-c.Context.Done(): // by $/cancel_request: it is answered as after session/cancel, with that stop reason
+	case <-c.Context.Done(): // by $/cancel_request or with the connection, which is as session/cancel; or the response was sent just now
 		s.mu.Post(func() { s.prompts.CancelOne(time.Now(), p.id) })
 		<-p.ended
 	}
 	return p.result, p.err // for the log: the response has left in respond
 }
 
-// readPrompt reads what the editor sent, and looks which of the files that it links are not
-// there.
-func (s *Session) readPrompt(ctx context.Context, session string, blocks json.RawMessage) (*userPrompt, *jsonrpc.Error) {
+// readPrompt decodes the content of a prompt.
+func (s *Session) readPrompt(session string, blocks json.RawMessage) (*userPrompt, *jsonrpc.Error) {
 	content, err := prompt.Parse(blocks)
 	if err != nil {
 		return nil, acperr.InvalidParams("%v", err)
 	}
-	p := &userPrompt{s: s, ended: make(chan struct{}), giveUp: func() {}, session: session, content: content, missing: s.deps.missing(ctx, content)}
+	p := &userPrompt{s: s, ended: make(chan struct{}), giveUp: func() {}, session: session, content: content}
 	if s.deps.Client.ResendsStoppedPrompt {
 		p.marks = content.Marks()
 	}

@@ -58,10 +58,11 @@ func (p *userPrompt) steer(c *wire.Call, ticket *Ticket, asksBack bool) (outcome
 // session is the id that the editor used, and blocks is the content. asksBack is whether the client sends the message as a prompt itself if no
 // turn runs.
 func (s *Session) Steer(c *wire.Call, ticket *Ticket, session string, blocks json.RawMessage, asksBack bool) (any, *jsonrpc.Error) {
-	p, err := s.readPrompt(c.Context, session, blocks)
+	p, err := s.readPrompt(session, blocks)
 	if err != nil {
 		return nil, err
 	}
+	p.missing = s.deps.missing(c.Context, p.content) // a message that joins a turn is not prepared
 	outcome, err := p.steer(c, ticket, asksBack)
 	if err == nil && p.joined != nil {
 		err = <-p.joined.taken

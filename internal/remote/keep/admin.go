@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,12 +20,14 @@ import (
 	"droid-acp/internal/remote/serve"
 )
 
-// Paths of the commands' requests to a server, on its Unix socket only.
+// Paths of the commands' requests to a server, which transport.AdminPaths lists, too.
 const (
 	statusPath = "/status"
 	stopPath   = "/stop"
 	killPath   = "/kill"
 	drainPath  = "/drain"
+	asidePath  = "/aside"
+	yieldPath  = "/yield"
 )
 
 // endTime is how long a session's agent may take to end.
@@ -39,13 +42,14 @@ type Hub interface {
 	End(ctx context.Context, session string) error
 	Kill(ctx context.Context, session string) error
 	Drain(ctx context.Context) error
+	Yield(ctx context.Context, session string) (inUse bool)
 	WriteMetrics(w io.Writer) error
 	CheckReady() error
 }
 
-// Admin answers the commands ps, stop and attach. stop ends everything that the server runs, and returns when it has ended; the process
-// must exit then.
-func Admin(hub Hub, stop func()) http.Handler {
+// Admin answers the commands ps, stop and attach, and the server that takes the place of this one. stop ends everything that the server
+// runs, and returns when it has ended; the process must exit then. aside has the server make room for another one.
+func Admin(hub Hub, stop func(), aside func() error) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+statusPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -95,6 +99,17 @@ func Admin(hub Hub, stop func()) http.Handler {
 		}
 		stop()
 	})
+	mux.HandleFunc("POST "+asidePath, func(w http.ResponseWriter, _ *http.Request) {
+		if err := aside(); err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+		}
+	})
+	mux.HandleFunc("POST "+yieldPath, func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), AnswerTime/2) // who asks waits for AnswerTime
+		defer cancel()
+		inUse := slices.ContainsFunc(r.URL.Query()["session"], func(id string) bool { return hub.Yield(ctx, id) })
+		_ = json.NewEncoder(w).Encode(inUse) // a client that is gone needs no answer
+	})
 	return mux
 }
 
@@ -103,10 +118,13 @@ type Client struct {
 	path    string
 	command relay.Command
 	limit   time.Duration // for an answer; a request to end something gets endTime in addition
+	far     *Far          // nil for a server of this machine
 }
 
 // NewClient makes a client of the server that listens at path. It does not start one: if none listens, each error is ErrNotRunning.
-func NewClient(path string, command relay.Command) *Client { return &Client{path, command, AnswerTime} }
+func NewClient(path string, command relay.Command) *Client {
+	return &Client{path: path, command: command, limit: AnswerTime}
+}
 
 // Status returns the status of the server.
 func (c *Client) Status(ctx context.Context) (status serve.Status, err error) {
@@ -146,8 +164,8 @@ func (c *Client) stop(ctx context.Context, limit time.Duration, path string) err
 	if err != nil {
 		return err
 	}
-	if _, err := c.ask(ctx, limit, http.MethodPost, path); err != nil {
-		return err
+	if _, err := c.ask(ctx, limit, http.MethodPost, path); err != nil || c.far != nil {
+		return err // the answer of a server elsewhere is all that is seen of its end
 	}
 	ctx, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
@@ -166,6 +184,9 @@ func (c *Client) ForceStop(ctx context.Context) error {
 	status, err := c.Status(ctx)
 	if err == nil {
 		err = c.Stop(ctx)
+	}
+	if c.far != nil {
+		return err // its process cannot be killed from here
 	}
 	if err == nil || errors.Is(err, ErrNotRunning) || ctx.Err() != nil {
 		return err
@@ -205,6 +226,9 @@ func waitExit(pid int) {
 }
 
 func (c *Client) ask(ctx context.Context, limit time.Duration, method, path string) ([]byte, error) {
+	if c.far != nil {
+		return c.far.ask(ctx, limit, method, path)
+	}
 	var answer bytes.Buffer
 	err := c.CallTimeout(ctx, limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, c.path, nil) }, func(ctx context.Context, dial Dial) error {
 		way := http.Client{Transport: &http.Transport{

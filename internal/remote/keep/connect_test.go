@@ -163,7 +163,7 @@ func TestHungServer(t *testing.T) {
 	conn, err := Connect(t.Context(), path, s)
 	require.NoError(t, err)
 	require.NoError(t, conn.Close())
-	client := &Client{path, typed, patience}
+	client := &Client{path: path, command: typed, limit: patience}
 	status, err := client.Status(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, unix.Kill(status.Process, unix.SIGSTOP))
@@ -192,7 +192,7 @@ func TestHungServer(t *testing.T) {
 	_, err = client.Status(t.Context())
 	require.NoError(t, err, "it goes on where it was")
 	require.NoError(t, unix.Kill(status.Process, unix.SIGSTOP))
-	require.NoError(t, (&Client{path, typed, 300 * time.Millisecond}).ForceStop(t.Context()))
+	require.NoError(t, (&Client{path: path, command: typed, limit: 300 * time.Millisecond}).ForceStop(t.Context()))
 	for _, d := range started.list() {
 		<-d.Exited()
 	}

@@ -2,6 +2,7 @@ package keep
 
 import (
 	"cmp"
+	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -9,7 +10,9 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"time"
 
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/transport"
 	"droid-acp/internal/sys/files"
 )
@@ -38,6 +41,28 @@ func ParseURL(address string) (string, error) {
 		u.Path = transport.Path
 	}
 	return u.String(), nil
+}
+
+// FarTime is how long a server elsewhere may take to answer.
+const FarTime = 20 * time.Second
+
+// Far is a server elsewhere.
+type Far struct {
+	URL   string // of its endpoint, as ParseURL returns it
+	Token string
+	Roots *x509.CertPool // that must certify it; nil for the system's authorities
+}
+
+// NewFarClient is NewClient for a server elsewhere.
+func NewFarClient(far Far, command relay.Command) *Client {
+	return &Client{command: command, limit: FarTime, far: &far}
+}
+
+// ask sends it a request, as transport.Ask does.
+func (f *Far) ask(ctx context.Context, limit time.Duration, method, path string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return transport.Ask(ctx, f.URL, f.Token, f.Roots, method, path)
 }
 
 // ReadToken reads the token for a server elsewhere from a file that CheckSecret accepts.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -31,9 +32,12 @@ const (
 // Listener accepts connections of processes of the same user.
 type Listener struct {
 	*net.UnixListener
-	path string
-	lock *os.File
-	log  *zap.Logger
+	log *zap.Logger
+
+	mu    sync.Mutex
+	path  string
+	lock  *os.File
+	aside bool // another server may have its place
 }
 
 // Listen listens on a Unix socket, whose directory must be private to the user. There is one server for a path: ErrRunning means that
@@ -147,7 +151,11 @@ func (l *Listener) Accept() (net.Conn, error) {
 }
 
 // Release lets another server listen. Call it after closing the listener and ending everything else.
-func (l *Listener) Release() { files.Unlock(l.lock, lockOf(l.path)) }
+func (l *Listener) Release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	files.Unlock(l.lock, lockOf(l.path))
+}
 
 // awaitRelease waits until an ending server has released its lock, the last thing it does, or replaced reports that another server holds
 // the lock by now.

@@ -70,7 +70,7 @@ func newAdminServer(l *Listener) *adminServer { return newAdminServerAs(l, os.Ge
 
 func newAdminServerAs(l *Listener, process int) *adminServer {
 	p := &adminServer{Server: new(http.Server), listener: l, process: process, stopped: make(chan struct{}), served: make(chan struct{})}
-	p.Handler = Admin(p, func() { close(p.stopped) })
+	p.Handler = Admin(p, func() { close(p.stopped) }, func() error { return l.StepAside(func() {}) })
 	go func() {
 		defer close(p.served)
 		_ = p.Serve(l) // until it is closed
@@ -105,6 +105,8 @@ func (p *adminServer) WriteMetrics(w io.Writer) error {
 }
 
 func (p *adminServer) CheckReady() error { return nil }
+
+func (p *adminServer) Yield(_ context.Context, session string) bool { return session == "abc" }
 
 func (p *adminServer) Drain(ctx context.Context) error {
 	if until, _ := ctx.Deadline(); time.Until(until) > time.Minute {

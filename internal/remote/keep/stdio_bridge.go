@@ -28,14 +28,7 @@ const (
 )
 
 // MessageConn is a connection that carries whole messages, each one JSON text.
-type MessageConn interface {
-	// Read waits for the next message, which the caller owns. After an error there are no more.
-	Read(ctx context.Context) ([]byte, error)
-	// Write sends a message, and blocks while the other end does not read. It does not keep the message.
-	Write(ctx context.Context, message []byte) error
-	// Close ends the connection gracefully.
-	Close() error
-}
+type MessageConn = relay.MessageConn
 
 // StdioBridge connects an editor, which speaks lines on stdin and stdout, to the server. Fill in the struct and call Run once.
 type StdioBridge struct {
@@ -273,11 +266,22 @@ func (f *StdioBridge) serverGone(ctx context.Context, err error, messages Messag
 	return f.fail(ctx, &ServerGoneError{text + " Start the agent again and open the session again."}, editor)
 }
 
+// IsFinal reports whether it is of no use to connect again after a connection has ended so: the server has said why it ended it, and that
+// no other one goes on.
+func IsFinal(err error) bool {
+	var said interface{ Said() string }
+	return errors.As(err, &said) && said.Said() != serve.TakenOver
+}
+
 // farEnd says how the connection to a server elsewhere has ended. An end without a reason may be that of the server, of a proxy or of the link.
 func farEnd(url string, err error) string {
 	var said interface{ Said() string }
 	var silent *transport.SilentError
-	const goesOn = " What runs there goes on if the server still runs."
+	goesOn := " What runs there goes on if the server still runs."
+	var givenUp *relay.GivenUpError
+	if errors.As(err, &givenUp) {
+		goesOn = " " + givenUp.Attempts() + goesOn
+	}
 	switch {
 	case errors.As(err, &said):
 		return "The server at " + url + " ended the connection: " + said.Said() + ". What runs there goes on unless the server ended."

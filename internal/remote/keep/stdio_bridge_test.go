@@ -444,3 +444,11 @@ func TestBridgeToAServerElsewhere(t *testing.T) {
 		})
 	}
 }
+
+// A connection that the server has ended is not made again, unless a new server goes on.
+func TestIsFinal(t *testing.T) {
+	for reason, final := range map[string]bool{"the token was revoked or changed": true, serve.TakenOver: false} {
+		require.Equal(t, final, IsFinal(fmt.Errorf("reading: %w", &transport.EndError{Reason: reason})), reason)
+	}
+	require.False(t, IsFinal(io.EOF))
+}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -72,16 +73,21 @@ func (o Options) newQueryAgent(h AttachParams, stderr io.Writer) (agentProcess, 
 	if o.ServeQueries == nil {
 		return o.start(h, stderr)
 	}
+	return startInProcess(h, o.ServeQueries), nil
+}
+
+// startInProcess starts an agent in this process.
+func startInProcess(h AttachParams, serve func(h AttachParams, in io.Reader, out io.Writer) error) agentProcess {
 	in, stdin := io.Pipe()
 	stdout, out := io.Pipe()
 	i := &inProcess{in: stdin, out: stdout, exited: make(chan struct{}), end: sync.OnceValue(in.Close)}
 	go func() {
 		defer close(i.exited)
-		i.how = o.ServeQueries(h, in, out)
+		i.how = serve(h, in, out)
 		_ = out.Close() // closing a pipe never fails
 		_ = i.end()
 	}()
-	return i, nil
+	return i
 }
 
 func (o Options) startProcess(h AttachParams, stderr io.Writer) (agentProcess, error) {
@@ -109,7 +115,8 @@ type agent struct {
 	server        *Server
 	agentKind                             // of the client that it was started for
 	number        int                     // in the order in which agents were started
-	queryOnly     bool                    // it opens no session, and ends once it has answered
+	queryOnly     bool                    // it opens no session of its own, and ends once it has answered
+	earlier       bool                    // it is a client's connection to the earlier server
 	proc          agentProcess            // nil until it is started
 	out           *jsonrpc.Outbox         // to it
 	calls         map[string]*pendingCall // its unanswered requests
@@ -138,9 +145,9 @@ type pendingCall struct {
 }
 
 // startAgent starts an agent for a client. It takes requests at once.
-func (s *Server) startAgent(c *Client, looks bool) *agent {
+func (s *Server) startAgent(c *Client, queryOnly, earlier bool) *agent {
 	s.started++
-	a := &agent{server: s, number: s.started, agentKind: c.agentKind, queryOnly: looks, out: jsonrpc.NewOutbox(nil, relay.Batch), calls: map[string]*pendingCall{}, clients: []*Client{c}, killRequested: make(chan struct{})}
+	a := &agent{server: s, number: s.started, agentKind: c.agentKind, queryOnly: queryOnly, earlier: earlier, out: jsonrpc.NewOutbox(nil, relay.Batch), calls: map[string]*pendingCall{}, clients: []*Client{c}, killRequested: make(chan struct{})}
 	s.agents[a] = struct{}{}
 	s.notifyChange()
 	if s.closed {
@@ -153,10 +160,18 @@ func (s *Server) startAgent(c *Client, looks bool) *agent {
 // supervise starts the agent's process and reads its output until it ends.
 func (a *agent) supervise() {
 	s, start := a.server, a.server.Options.start
-	if a.queryOnly {
+	switch {
+	case a.earlier:
+		start = func(h AttachParams, _ io.Writer) (agentProcess, error) {
+			return startInProcess(h, s.Earlier.Serve), nil
+		}
+	case a.queryOnly:
 		start = s.Options.startQueryAgent
 	}
-	proc, err := start(a.attachParams, a)
+	s.mu.Lock()
+	h := a.attachParams
+	s.mu.Unlock()
+	proc, err := start(h, a)
 	if err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -347,6 +362,11 @@ func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct
 
 // answer passes an answer on to the client that waits for it.
 func (a *agent) answer(c *pendingCall, line []byte, h jsonrpc.Head, result []byte) {
+	if marked := c.markedResult(result); marked != nil {
+		line = slices.Concat(line[:h.Result], marked, line[h.Result+len(result):])
+		h, _ = jsonrpc.ReadHead(line)
+		result = value(line[h.Result:])
+	}
 	if c.client.abilities != a.abilities && !c.client.caps.BooleanOptions {
 		if fields := protocol.Fields(result); fields["configOptions"] != nil {
 			encoded, _ := json.Marshal(withoutSwitches(c.session, c.client, fields)) // raw JSON encodes
@@ -354,7 +374,12 @@ func (a *agent) answer(c *pendingCall, line []byte, h jsonrpc.Head, result []byt
 			return
 		}
 	}
-	c.client.send(forClient(c.client, h.WithID(line, string(c.id))))
+	line = h.WithID(line, string(c.id))
+	if c.method == "session/prompt" && c.session != nil {
+		c.session.answerPrompt(c.client, line)
+	} else {
+		c.client.send(forClient(c.client, line))
+	}
 }
 
 // hasPendingRequest reports whether a request about the session is unanswered.
@@ -480,6 +505,9 @@ func (a *agent) opened(c *pendingCall, result []byte) {
 	open.markTurn()
 	open.result, open.mode, open.model, open.options = bytes.Clone(result), nil, nil, nil
 	open.adoptParams(c)
+	if c.client != nil && c.client.id != "" {
+		open.used = true // the client may come back to it
+	}
 	if c.client != nil && !c.client.gone {
 		w := open.subscribe(c.client)
 		c.client.logSession("a client opened a session", open)
@@ -510,6 +538,8 @@ func (a *agent) handleExit(e *jsonrpc.Error) {
 	expected := a.ending
 	a.ending = true
 	switch {
+	case a.earlier:
+		s.Log.Info("the connection to the earlier server ended", zap.Error(e))
 	case !expected:
 		s.Log.Warn("an agent ended unexpectedly", zap.Error(e), zap.Int("agent", a.pid()))
 	case !a.queryOnly:
@@ -537,6 +567,11 @@ func (a *agent) handleExit(e *jsonrpc.Error) {
 		if open.agent == a {
 			if !expected {
 				open.broadcastText(e.Message, nil)
+			}
+			for _, w := range open.subscribers {
+				if a.earlier && !expected {
+					w.client.out.Close(TakenOver) // it connects again, and opens the session here
+				}
 			}
 			open.end()
 		}

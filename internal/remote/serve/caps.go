@@ -19,7 +19,30 @@ func (c *Client) overCap(method string, but *agent) *jsonrpc.Error {
 	if most := s.MaxAgents; most > 0 && c.findAgent(but) == nil && s.agentCount() >= most {
 		return jsonrpc.InternalError("server_full", fmt.Sprintf("Not opened: the server runs %d agents, and is allowed no more. Close a session, or have --max-agents raised.", most))
 	}
+	if most := s.MaxMemory; most > 0 && opens(method) && s.memory >= most {
+		return jsonrpc.InternalError("server_full", fmt.Sprintf("Not opened: the agents use %d MiB of memory, and the server opens no session from %d MiB on. Close a session, or have --max-memory raised.", s.memory>>20, most>>20))
+	}
 	return nil
+}
+
+// measureMemory measures the memory of the agents for overCap. It releases the lock meanwhile.
+func (s *Server) measureMemory() error {
+	if s.Memory == nil {
+		return nil
+	}
+	var processes []int
+	for a := range s.agents {
+		if !a.queryOnly && a.proc != nil {
+			processes = append(processes, a.pid())
+		}
+	}
+	s.mu.Unlock()
+	used, err := s.Memory(processes)
+	s.mu.Lock()
+	if err == nil {
+		s.memory = used
+	}
+	return err
 }
 
 // sessionsOf returns how many sessions were opened with a token, or are being opened.

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -42,6 +43,32 @@ func TestSessionsOfATokenAreCapped(t *testing.T) {
 		a.answer(a.next(), `{}`)
 		two.asksNew()
 		require.Equal(t, "session/new", a.next().Method)
+	})
+}
+
+// Where the agents use as much memory as allowed, no session is opened; open ones can be joined.
+func TestMemoryIsCapped(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
+		used := int64(100 << 20)
+		h.MaxMemory, h.Memory = 200<<20, func(processes []int) (int64, error) { return used * int64(len(processes)), nil }
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		one.opens(a, "s2")
+		used = 200 << 20
+		const refusal = "Not opened: the agents use 200 MiB of memory, and the server opens no session from 200 MiB on. Close a session, or have --max-memory raised."
+		one.asksNew()
+		require.Equal(t, []string{"n! " + refusal}, one.take())
+		one.load("s9")
+		require.Equal(t, []string{"l! " + refusal}, one.take())
+		a.hearsNothing()
+		two, _ := h.client("Zed", everything)
+		two.load("s1")
+		require.Contains(t, fmt.Sprint(two.take()), "l= ", "it joins")
+		h.Memory = func([]int) (int64, error) { return 0, errors.New("no /proc") }
+		one.asksNew()
+		require.Equal(t, []string{"n! " + refusal}, one.take(), "the last value holds")
+		h.Memory = func([]int) (int64, error) { return 0, nil }
+		one.opens(a, "s3")
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/rawjson"
 	"droid-acp/internal/text/visible"
@@ -26,15 +27,19 @@ type Client struct {
 	agentKind
 	set         providerRequest // its provider
 	name        string
+	id          string            // by which it is known again on another connection; "" for a client that does not use cursors
 	declared    json.RawMessage   // the params of initialize, as an agent gets them; nil until then
 	agent       *agent            // the agent it opens sessions in; nil until the first
 	queryAgent  *agent            // answers what is not about an open session; nil until then
 	outputs     map[string]string // the last output of commands, see withoutTerminal
 	threads     map[string]string // IDs of open sessions, by the other IDs of their threads
 	aliases     map[string]string // the ID by which it opened a session, by the session's own, if they differ
+	earlier     map[string]bool   // IDs of sessions that the earlier server has in use
 	queuedBytes int               // bytes of its messages that wait in the server
 	sentTo      *agent            // the agent that got its last message; nil if none
 	gone        bool
+	dismissed   bool // its connection ends, and nothing more of it is done
+	late        bool // it has connected since another server has the place of this one
 }
 
 // Receive handles one message of the client, and does not keep its memory. If full is not nil, the agent that the message went to has no
@@ -62,6 +67,17 @@ func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 		c.reply(h, jsonrpc.InternalError("thread_unknown", "Not done: "+err.Error()))
 		return nil
 	}
+	if id := textAt(paramsOf(message, h), "sessionId"); h.IsRequest() {
+		if err := c.findEarlier(id); err != nil {
+			c.refuseEarlier(h, id, err)
+			return nil
+		}
+	}
+	if opens(h.Method) && s.MaxMemory > 0 {
+		if err := s.measureMemory(); err != nil {
+			s.Log.Warn("the memory of agents is not known", zap.Error(err)) // the last value holds
+		}
+	}
 	c.sentTo = nil
 	c.receive(message, h)
 	if c.sentTo != nil {
@@ -86,6 +102,8 @@ func headOf(text []byte) (h jsonrpc.Head, refusal *jsonrpc.Error) {
 func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	switch {
 	case c.gone:
+	case c.dismissed:
+		c.refuseDismissed(h)
 	case h.Method == AttachMethod && c.declared == nil:
 		c.attach(paramsOf(line, h))
 	case h.Method == "":
@@ -139,6 +157,11 @@ func (c *Client) leave() {
 		open.unsubscribe(c)
 	}
 	s.expireLoads(c)
+	for a := range s.agents {
+		if a.earlier {
+			a.clients = slices.DeleteFunc(a.clients, func(other *Client) bool { return other == c })
+		}
+	}
 	for _, q := range s.questions {
 		q.removeClient(c)
 	}
@@ -214,13 +237,14 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	params := protocol.Fields(paramsOf(line, h))
 	c.caps = c.server.Agent.ParseClient(params["clientCapabilities"], params["clientInfo"])
 	c.abilities = fmt.Sprintf("%s %+v", canonical(params["clientCapabilities"]), c.caps.ClientProfile)
+	c.setID(rawjson.Unquote(relay.MetaField(paramsOf(line, h), "clientId")))
 	c.name = cmp.Or(textAt(params["clientInfo"], "title"), textAt(params["clientInfo"], "name"))
 	if params == nil {
 		params = map[string]json.RawMessage{} // the agent reports what is wrong with it
 	}
 	params["clientCapabilities"] = protocol.ServerCapabilities(params["clientCapabilities"], c.caps.UpdatesInPromptsOnly())
 	c.declared, _ = json.Marshal(params) // decoded JSON can be encoded
-	c.queryAgent = c.server.startAgent(c, true)
+	c.queryAgent = c.server.startAgent(c, true, false)
 	line, h = withParams(h, h.Method, c.declared)
 	c.forward(c.queryAgent, line, h, nil).done = func(_ []byte, err error) {
 		if err != nil {
@@ -235,7 +259,7 @@ func (c *Client) forwardQuery(line []byte, h jsonrpc.Head) {
 		return // a notification has no effect
 	}
 	if c.queryAgent == nil || c.queryAgent.ending {
-		c.queryAgent = c.server.startAgent(c, true)
+		c.queryAgent = c.server.startAgent(c, true, false)
 		c.queryAgent.initialize(c)
 	}
 	c.forward(c.queryAgent, line, h, nil)
@@ -268,7 +292,7 @@ func (c *Client) sessionAgent(but *agent) *agent {
 		found.clients = append(found.clients, c)
 		return found
 	}
-	c.agent = c.server.startAgent(c, false)
+	c.agent = c.server.startAgent(c, false, false)
 	c.agent.initialize(c)
 	c.agent.setProvider(c.set)
 	return c.agent
@@ -286,14 +310,17 @@ func (a *agent) initialize(c *Client) {
 
 // cancel passes on that the client has cancelled a request.
 func (c *Client) cancel(line []byte, h jsonrpc.Head) {
-	key := jsonrpc.IDKey(rawjson.Field(paramsOf(line, h), "requestId"))
+	key, own := jsonrpc.IDKey(rawjson.Field(paramsOf(line, h), "requestId")), false
 	for a := range c.server.agents {
 		for id, asked := range a.calls {
 			if asked.client == c && jsonrpc.IDKey(asked.id) == key {
-				c.sentTo = a
+				c.sentTo, own = a, true
 				a.notify(cancelRequest, map[string]json.RawMessage{"requestId": json.RawMessage(id)})
 			}
 		}
+	}
+	if !own && !c.has(Full) {
+		c.logRefusal(h.Method, "", "it cancels a request that is not its own, or was answered")
 	}
 }
 
@@ -310,6 +337,10 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && !isQuery(h.Method))
 	provider, changes := c.providerChange(line, h)
 	switch {
+	case open == nil && afterOf(line, h) != nil:
+		c.refuseCursor(h, id)
+	case open == nil && h.ID != nil && c.earlier[id]:
+		c.forward(c.earlierAgent(), line, h, nil)
 	case needsAgent && c.joinsOnly():
 		c.logRefusal(h.Method, id, "this client only joins sessions that are open here")
 		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
@@ -406,7 +437,7 @@ func (c *Client) deferred(line []byte) func() {
 // if it is idle and the client wants another directory or more servers; or if no other client has it and no server would be lost, since the
 // conversation may have been rewound, or continued in another program.
 func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
-	wants := parseOpenParams(paramsOf(line, h))
+	wants, after := parseOpenParams(paramsOf(line, h)), afterOf(line, h)
 	alone := len(open.subscribers) == 0 || len(open.subscribers) == 1 && open.subscriber(c) != nil
 	moves, lacks := open.params.compare(wants)
 	note := ""
@@ -420,6 +451,10 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	case refusal != nil:
 		c.logRefusal(h.Method, open.id, refusal.Message)
 		c.refuse(h.ID, refusal)
+	case after != nil && (moves || lacks != nil || c.otherProvider(open)):
+		c.refuseCursor(h, open.id)
+	case after != nil:
+		open.joinAfter(c, h, textAt(paramsOf(line, h), "sessionId"), *after)
 	case c.joinsOnly():
 		open.join(c, line, h, "")
 	case c.otherProvider(open):

@@ -74,22 +74,39 @@ func (o *session) deferPrompt(c *Client, line []byte) bool {
 	return true
 }
 
-// replay sends a client, in a goroutine, the journal from an offset on, and then the messages held back since and the open questions,
-// unless another replay begins before that or the client leaves. done, if not nil, is called before the questions.
+// replay sends a client the journal from an offset on. done, if not nil, is called before the questions: the client loads the session.
 func (o *session) replay(w *subscriber, from int64, done func()) {
+	o.startReplay(w, replay{from: from, done: done, loads: done != nil})
+}
+
+// replay is what a client is sent of a journal.
+type replay struct {
+	from  int64  // the offset in the journal
+	loads bool   // the client loads the whole conversation
+	done  func() // called before the questions; may be nil
+	lost  func() // called in place of done if something is missing; nil to tell the client's user
+}
+
+// startReplay sends a client, in a goroutine, the journal, and then the messages held back since and the open questions, unless another
+// replay begins before that or the client leaves.
+func (o *session) startReplay(w *subscriber, r replay) {
 	w.replays++
 	w.replaying, w.pending, w.bytes, w.missing = true, nil, 0, false
 	nth := w.replays
-	loads := done != nil
-	lost := w.lost && !loads
+	lost := w.lost && !r.loads
 	w.lost = false
-	journal, end, partial := o.journal, o.journal.put, o.partial && from == 0
-	shown := func(line []byte) []byte { return o.adapt(w.client, line, loads) }
-	passed := func(line []byte) bool { return loads || !w.client.caps.IgnoresUpdatesOutsidePrompt || inTurns(line) }
+	journal, end, partial := o.journal, o.journal.put, o.partial && r.from == 0 && r.lost == nil
+	shown := func(line []byte, at cursor) []byte { return o.marked(w.client, o.adapt(w.client, line, r.loads), at) }
+	passed := func(line []byte) bool {
+		return !w.client.sentBy(line) && (r.done != nil || !w.client.caps.IgnoresUpdatesOutsidePrompt || inTurns(line))
+	}
+	incomplete := false
 	say := func(text string) {
 		o.server.mu.Lock()
 		defer o.server.mu.Unlock()
-		o.sendText(w.client, text)
+		if incomplete = r.lost != nil; !incomplete {
+			o.sendText(w.client, text)
+		}
 	}
 	o.server.work.Go(func() {
 		if partial {
@@ -99,9 +116,9 @@ func (o *session) replay(w *subscriber, from int64, done func()) {
 			say("What was said here since your last prompt is not all shown: this session was loaded anew. " +
 				"Load it again when it rests: " + o.server.Agent.HistoryOwnerName() + " has all of it.")
 		}
-		err := journal.file.read(from, end, func(lost int64) {
+		err := journal.file.read(r.from, end, func(lost int64) {
 			say(fmt.Sprintf("The first %d kB of what was said here are no longer kept. Load the session again when it rests: %s has all of it.", lost>>10, o.server.Agent.HistoryOwnerName()))
-		}, func(line []byte) {
+		}, func(line []byte, end int64) {
 			if _, is := workMark(line); is {
 				return
 			}
@@ -110,8 +127,8 @@ func (o *session) replay(w *subscriber, from int64, done func()) {
 			}
 			o.server.mu.Lock()
 			defer o.server.mu.Unlock()
-			if w.replays == nth && passed(line) { // otherwise the next replay sends all of it
-				w.client.send(shown(line))
+			if w.replays == nth && !incomplete && passed(line) { // otherwise the next replay sends all of it
+				w.client.send(shown(line, cursor{journal.epoch, end}))
 			}
 		})
 		if err != nil {
@@ -119,16 +136,19 @@ func (o *session) replay(w *subscriber, from int64, done func()) {
 		}
 		o.server.mu.Lock()
 		defer o.server.mu.Unlock()
-		o.finishReplay(w, nth, shown, done)
+		if incomplete {
+			r.done, w.pending = r.lost, nil
+		}
+		o.finishReplay(w, nth, shown, r.done)
 	})
 }
 
 // finishReplay ends the nth replay.
-func (o *session) finishReplay(w *subscriber, nth int, shown func([]byte) []byte, done func()) {
+func (o *session) finishReplay(w *subscriber, nth int, shown func(line []byte, at cursor) []byte, done func()) {
 	current := w.replays == nth && o.subscriber(w.client) == w
 	if current {
 		for _, message := range w.pending {
-			w.client.send(shown(message))
+			w.client.send(shown(message.text, message.at))
 		}
 		w.replaying, w.pending, w.bytes = false, nil, 0
 	}

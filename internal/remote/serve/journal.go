@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/remote/relay"
 )
@@ -19,17 +21,18 @@ const journalSize = 64 << 20
 
 // journal keeps the messages of a session, so that a client that joins gets the same ones. Writers never wait for the disk.
 type journal struct {
-	out  *jsonrpc.Outbox
-	file *journalFile
-	put  int64 // bytes so far, on the disk or queued
-	max  int   // bytes that may be queued
+	epoch string // no other journal has it
+	out   *jsonrpc.Outbox
+	file  *journalFile
+	put   int64 // bytes so far, on the disk or queued
+	max   int   // bytes that may be queued
 }
 
 // newJournal starts a journal in two files whose names begin with path.
 func newJournal(path string, size int64) *journal {
 	file := &journalFile{path: path, half: size / 2}
 	file.grown = sync.NewCond(&file.mu)
-	j := &journal{out: jsonrpc.NewOutbox(file, relay.Batch), file: file, max: int(size)}
+	j := &journal{epoch: uuid.NewString(), out: jsonrpc.NewOutbox(file, relay.Batch), file: file, max: int(size)}
 	go j.out.Run()
 	return j
 }
@@ -43,6 +46,15 @@ func (j *journal) write(line []byte) {
 	if _, err := j.out.Put(line); err == nil { // otherwise read reports the error
 		j.put += int64(len(line))
 	}
+}
+
+// cursor returns the place behind all lines so far.
+func (j *journal) cursor() cursor { return cursor{j.epoch, j.put} }
+
+// has reports whether the lines after a place are kept.
+func (j *journal) has(at cursor) bool {
+	oldest, _ := j.file.halves()
+	return at.Epoch == j.epoch && at.Line >= oldest && at.Line <= j.put
 }
 
 // close ends the journal once everything is written. Its files stay.
@@ -147,9 +159,9 @@ const journalTime = 10 * time.Second
 // errLate is the error of a disk that does not store the lines to be read in time.
 var errLate = errors.New("the disk does not take it in time")
 
-// read passes the lines between two offsets to line, each without its end and in separate memory. If the oldest of them were removed, it
-// first calls lost with their size.
-func (f *journalFile) read(from, end int64, lost func(bytes int64), line func([]byte)) error {
+// read passes the lines between two offsets to line, each without its end and in separate memory, with the offset behind it. If the oldest of
+// them were removed, it first calls lost with their size.
+func (f *journalFile) read(from, end int64, lost func(bytes int64), line func(text []byte, end int64)) error {
 	files, begin, err := f.open(end)
 	if err != nil {
 		return err
@@ -169,10 +181,11 @@ func (f *journalFile) read(from, end int64, lost func(bytes int64), line func([]
 			if err != nil {
 				return err
 			}
-			if end-left >= from {
-				line(bytes.Clone(text))
-			}
+			at := end - left
 			left -= int64(len(text)) + 1
+			if at >= from {
+				line(bytes.Clone(text), end-left)
+			}
 		}
 	}
 	if left > 0 {

@@ -101,11 +101,55 @@ func (s *Server) WriteMetrics(w io.Writer) error {
 	for _, state := range slices.Sorted(maps.Keys(states)) {
 		fmt.Fprintf(&b, "droid_acp_sessions{state=%q} %d\n", state, states[state])
 	}
+	s.writeQueues(&b, gauge)
 	gauge("droid_acp_draining", "Whether the server accepts no new sessions.")
 	fmt.Fprintf(&b, "droid_acp_draining %d\n", draining)
 	s.metrics.write(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeQueues writes what waits, and the memory of the agents.
+func (s *Server) writeQueues(b *strings.Builder, gauge func(name, help string)) {
+	s.mu.Lock()
+	prompts, queued := 0, map[string]int{"agents": 0, "clients": 0, "journals": 0}
+	for _, open := range s.sessions {
+		prompts += open.waitingPrompts()
+		queued["journals"] += open.journal.out.Size()
+	}
+	for a := range s.agents {
+		queued["agents"] += a.out.Size()
+	}
+	for c := range s.clients {
+		queued["clients"] += c.out.Waiting()
+	}
+	err := s.measureMemory()
+	memory := s.memory
+	s.mu.Unlock()
+	gauge("droid_acp_waiting_prompts", "Prompts that wait for an earlier one of their session.")
+	fmt.Fprintf(b, "droid_acp_waiting_prompts %d\n", prompts)
+	gauge("droid_acp_queued_bytes", "Messages that wait to be written, by receiver.")
+	for _, to := range slices.Sorted(maps.Keys(queued)) {
+		fmt.Fprintf(b, "droid_acp_queued_bytes{to=%q} %d\n", to, queued[to])
+	}
+	if s.Memory != nil && err == nil {
+		gauge("droid_acp_agents_memory_bytes", "Memory of the agents and of what they have started.")
+		fmt.Fprintf(b, "droid_acp_agents_memory_bytes %d\n", memory)
+	}
+}
+
+// waitingPrompts returns how many prompts of the session wait for an earlier one, or for a replay.
+func (o *session) waitingPrompts() (n int) {
+	for _, c := range o.agent.calls {
+		if c.session == o && c.method == "session/prompt" {
+			n++
+		}
+	}
+	n = max(n-1, 0)
+	for _, w := range o.subscribers {
+		n += len(w.afterReplay)
+	}
+	return n
 }
 
 func (m *metrics) write(b *strings.Builder) {

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"errors"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -32,6 +33,15 @@ func TestMetrics(t *testing.T) {
 		for _, line := range []string{"droid_acp_connections 1\n", "droid_acp_agents 1\n", `droid_acp_sessions{state="running"} 1`, `droid_acp_sessions{state="idle"} 0`, "droid_acp_draining 0\n"} {
 			require.Contains(t, metrics(), line)
 		}
+		require.NotContains(t, metrics(), "memory")
+		h.Memory = func(processes []int) (int64, error) { return int64(len(processes)) << 20, nil }
+		waiting := []rpcMessage{c.prompts(a, "s1", "two"), c.prompts(a, "s1", "three")}
+		for _, line := range []string{"droid_acp_waiting_prompts 2\n", `droid_acp_queued_bytes{to="clients"} 7`, `droid_acp_queued_bytes{to="journals"} 0`, "droid_acp_agents_memory_bytes 1048576\n"} {
+			require.Contains(t, metrics(), line)
+		}
+		for _, prompt := range waiting {
+			a.answer(prompt, `{"stopReason":"cancelled"}`)
+		}
 		a.answer(asked, `{"stopReason":"end_turn"}`)
 		a.works("s1", false)
 		c.say(`{"jsonrpc":"2.0","id":"q","method":"session/prompt","params":{"sessionId":"s1","prompt":[]}}`)
@@ -51,6 +61,11 @@ func TestMetrics(t *testing.T) {
 			h.metrics.count(metricErrors, "kind", strings.Repeat("x", i%39)+"y"+strings.Repeat("z", i/39))
 		}
 		require.Less(t, strings.Count(metrics(), metricErrors), maxCounters+5)
+		page, err := os.ReadFile("../../../docs/operating.md")
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile(`# TYPE (\w+)`).FindAllStringSubmatch(metrics(), -1) {
+			require.Regexp(t, "`"+m[1]+"[`{]", string(page), "its row is missing")
+		}
 		require.Contains(t, metrics(), `{kind="other"}`)
 	})
 }

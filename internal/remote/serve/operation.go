@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/text/rawjson"
 )
 
@@ -28,7 +29,7 @@ type repeated struct {
 const maxOperations = 256
 
 func operationID(params []byte) string {
-	return textAt(rawjson.Field(rawjson.Field(params, "_meta"), "droid-acp"), "operationId")
+	return rawjson.Unquote(relay.MetaField(params, "operationId"))
 }
 
 // beginOperation remembers the operation of a prompt that the agent gets; nil if it has none.
@@ -58,15 +59,42 @@ func (o *session) repeats(c *Client, line []byte, h jsonrpc.Head) bool {
 		c.logRefusal(h.Method, o.id, "its operationId is that of another prompt")
 		c.refuse(h.ID, jsonrpc.InternalError("operation_conflict", "Not done: this operationId was used for another prompt in this session. Use a new one."))
 	case op.answer != nil:
-		op.reply(repeated{c, h.ID})
+		if w := o.subscriber(c); w != nil && w.missing {
+			o.replay(w, w.missed, nil)
+		}
+		o.reply(op, repeated{c, h.ID})
+	case c.takesOver(op, o.agent, h.ID):
+		o.joinPrompt(c)
 	default:
 		op.waiting = append(op.waiting, repeated{c, bytes.Clone(h.ID)})
-		if w := o.subscriber(c); w != nil {
-			w.prompts++
-			o.offerQuestions() // it may be receptive now
-		}
+		o.joinPrompt(c)
 	}
 	return true
+}
+
+// joinPrompt records that a running prompt is the client's own, too.
+func (o *session) joinPrompt(c *Client) {
+	w := o.subscriber(c)
+	if w == nil {
+		return
+	}
+	if w.prompts++; w.missing { // it may be receptive now
+		o.replay(w, w.missed, nil)
+	} else {
+		o.offerQuestions()
+	}
+}
+
+// takesOver makes a running prompt that the same client has sent over an earlier connection one of this connection. It reports whether it
+// did.
+func (c *Client) takesOver(op *operation, a *agent, id []byte) bool {
+	for _, asked := range a.calls {
+		if asked.operation == op && c.id != "" && asked.client.id == c.id && asked.client.gone {
+			asked.client, asked.id = c, bytes.Clone(id)
+			return true
+		}
+	}
+	return false
 }
 
 // endOperation answers those who have repeated the prompt.
@@ -76,13 +104,23 @@ func (o *session) endOperation(op *operation, answer []byte) {
 		if w := o.subscriber(r.client); w != nil && w.prompts > 0 {
 			w.prompts--
 		}
-		op.reply(r)
+		o.reply(op, r)
 	}
 	op.waiting = nil
 }
 
-func (op *operation) reply(r repeated) {
+func (o *session) reply(op *operation, r repeated) {
 	if h, ok := jsonrpc.ReadHead(op.answer); ok {
-		r.client.send(forClient(r.client, h.WithID(op.answer, string(r.id))))
+		o.answerPrompt(r.client, h.WithID(op.answer, string(r.id)))
+	}
+}
+
+// answerPrompt sends the answer to a client's prompt, behind the messages of its turn that are still held back.
+func (o *session) answerPrompt(c *Client, line []byte) {
+	send := func() { c.send(forClient(c, line)) }
+	if w := o.subscriber(c); w != nil && w.replaying {
+		w.afterReplay = append(w.afterReplay, send)
+	} else {
+		send()
 	}
 }

@@ -47,6 +47,9 @@ func ParseRole(text string) (r Role, ok bool) {
 	return r, true
 }
 
+// Includes reports whether a client with a role may do what one with another role may.
+func (r Role) Includes(other Role) bool { return r&Full != 0 || r != 0 && other&^(r|Watch) == 0 }
+
 func (r Role) String() string {
 	var names []string
 	for _, row := range roles {

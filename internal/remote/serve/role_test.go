@@ -70,6 +70,7 @@ func TestWaysRoundARole(t *testing.T) {
 		{"a new session", Prompt, `{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}`, "1! Not done", forbids + "prompt, which does not allow session/new"},
 		{"a load of what is not open", Watch, `{"jsonrpc":"2.0","id":1,"method":"session/load","params":{"sessionId":"s9","cwd":"/","mcpServers":[{"name":"x","command":"/bin/sh"}]}}`, "1! Not opened", "this client only joins sessions that are open here"},
 		{"a cancel", Watch, `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`, "", forbids + "watch, which does not allow session/cancel"},
+		{"a cancel of another's request", Watch, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"n"}}`, "", "it cancels a request that is not its own, or was answered"},
 		{"a prompt", Answer, `{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s1","prompt":[]}}`, "1! Not done", forbids + "answer, which does not allow session/prompt"},
 		{"a command", Prompt, `{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":" \n/mode high"}]}}`, "1! Not done", forbids + "prompt, which does not allow commands: a prompt may not begin with /"},
 		{"a command behind a text", Prompt, `{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"x"},{"TYPE":"text","text":"x","TEXT":"!ls"}]}}`, "1! Not done", forbids + "prompt, which does not allow commands: a prompt may not begin with !"},

@@ -33,6 +33,8 @@ type Outlet interface {
 	Send(message []byte)
 	// Close ends the connection once the queue is written. reason is for people. It does not block.
 	Close(reason string)
+	// Waiting returns how many bytes are queued.
+	Waiting() int
 	// Full returns nil while there is room, otherwise a channel that is closed once there is room again or the client is gone. An agent
 	// whose only client has no room is not read.
 	Full() <-chan struct{}
@@ -59,6 +61,7 @@ type AttachParams struct {
 	WatchOnly bool     `json:"watchOnly,omitempty"` // it answers no questions and sends no requests; it also Joins
 	Joins     bool     `json:"joins,omitempty"`     // it opens only sessions that an agent has open, and gets no agent
 	Stderr    bool     `json:"stderr,omitempty"`    // it shows what its agent writes to stderr: StderrMethod
+	Activity  bool     `json:"activity,omitempty"`  // it is sent whether its sessions work: protocol.ActivityMethod
 }
 
 // AttachMethod is the method of that notification.
@@ -108,7 +111,7 @@ type Options struct {
 	Agent     relay.Agent   // what is known of the agent
 	Program   string        // the agent's program, for clients that do not name one
 	Args      []string      // its arguments
-	Journals  string        // a directory for journals only, private to the user; its files are those of earlier servers
+	Journals  string        // a directory for journals only, private to the user; its files are those of servers that were killed, or of Earlier
 	AnswerFor time.Duration // how long a question waits for a client that may answer it
 	KeepIdle  time.Duration // how long an idle session stays open without a client
 	Version   string
@@ -116,6 +119,7 @@ type Options struct {
 
 	MaxAgents   int       // agents that run at once; 0 for any number
 	MaxSessions int       // open sessions for each token; 0 for any number
+	MaxMemory   int64     // bytes that agents use together when another session is opened; 0 for any number
 	Stderr      io.Writer // receives the agents' stderr, and must not block
 	Log         *zap.Logger
 
@@ -132,8 +136,14 @@ type Options struct {
 	// the agent knows each conversation by one ID.
 	Thread func(h AttachParams, id string) ([]string, error)
 
+	// Memory returns how much memory processes and their descendants use, in bytes. It may wait for the disk. It may be nil.
+	Memory func(processes []int) (int64, error)
+
 	// Ready returns why no agent could work, nil if one could. It may wait for the disk. It may be nil.
 	Ready func() error
+
+	// Earlier is the server whose place this one has taken; nil if there cannot be one.
+	Earlier Earlier
 
 	journalSize     int64 // 0 for the default, journalSize
 	unfinishedSize  int64 // 0 for the default, unfinishedSize
@@ -170,8 +180,10 @@ type Server struct {
 	journals     int64                // number of journals begun
 	unfinished   map[string][]string  // kept journals, by journalKey of their sessions
 	closed       bool
+	memory       int64         // of the agents, as last measured
 	startFailure error         // of the last agent process that was started, nil if it started
 	drains       int           // calls of Drain that wait or have succeeded
+	aside        bool          // another server has the place of this one
 	changed      chan struct{} // closed and replaced when a client or an agent comes or goes, and while drains when a session may be idle
 }
 
@@ -224,7 +236,7 @@ func (s *Server) newID() string {
 
 func (s *Server) newJournal(session string) *journal {
 	s.journals++
-	return newJournal(filepath.Join(s.Journals, fmt.Sprintf("%s-%06d.jsonl", journalKey(session), s.journals)), s.journalSize)
+	return newJournal(filepath.Join(s.Journals, fmt.Sprintf("%s-%019d-%06d.jsonl", journalKey(session), s.begun.UnixNano(), s.journals)), s.journalSize)
 }
 
 // removeJournal removes a journal in the background.
@@ -247,6 +259,7 @@ func (s *Server) Join(out Outlet, o ClientOptions) *Client {
 		return c
 	}
 	s.clients[c] = struct{}{}
+	c.late = s.aside
 	s.notifyChange()
 	return c
 }
@@ -329,6 +342,9 @@ func (s *Server) Close(ctx context.Context) {
 	}()
 	if !subprocess.WaitTimeout(done, relay.DrainTime) {
 		s.Log.Warn("a disk does not answer; abandoning what waits for it")
+	}
+	if s.runsBesideAnother() {
+		return
 	}
 	_ = os.Remove(filepath.Join(s.Journals, unfinishedDir)) // it is empty if nothing is kept
 	_ = os.Remove(s.Journals)

@@ -176,6 +176,8 @@ func (c *fakeClient) Close(reason string) {
 
 func (c *fakeClient) Full() <-chan struct{} { return c.full }
 
+func (c *fakeClient) Waiting() int { return 7 }
+
 // take returns what the client got since the last call, in short: texts, answers, questions.
 func (c *fakeClient) take() (short []string) {
 	c.t.Helper()
@@ -801,7 +803,7 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("no /dev/full")
 	}
 	withServer(t, func(t *testing.T, h *testServer) {
-		require.NoError(t, os.Symlink("/dev/full", filepath.Join(h.Journals, journalKey("s1")+"-000001.jsonl")))
+		require.NoError(t, os.Symlink("/dev/full", filepath.Join(h.Journals, fmt.Sprintf("%s-%019d-000001.jsonl", journalKey("s1"), h.begun.UnixNano()))))
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		prompt := c.prompts(a, "s1", "go")

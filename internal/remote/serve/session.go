@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/text/rawjson"
 )
 
@@ -48,12 +49,12 @@ type session struct {
 // subscriber is a client that has a session open.
 type subscriber struct {
 	client      *Client
-	replays     int      // number of replays
-	replaying   bool     // a replay is running
-	pending     [][]byte // messages since the replay began
-	bytes       int      // total size of pending
-	prompts     int      // its own unanswered prompts
-	missing     bool     // it was not sent the journal from offset missed on
+	replays     int           // number of replays
+	replaying   bool          // a replay is running
+	pending     []heldMessage // since the replay began
+	bytes       int           // total size of pending
+	prompts     int           // its own unanswered prompts
+	missing     bool          // it was not sent the journal from offset missed on
 	missed      int64
 	lost        bool     // it was not sent something else, from a journal that was reset
 	afterReplay []func() // its prompts that wait for a replay
@@ -71,9 +72,15 @@ func (w *subscriber) markMissed(from int64) {
 	}
 }
 
+// heldMessage is a message that is kept until a replay has ended.
+type heldMessage struct {
+	text []byte
+	at   cursor // behind it
+}
+
 // holdBack keeps a message until the replay has ended. A client for which too much is kept is disconnected.
-func (w *subscriber) holdBack(message []byte) {
-	w.pending = append(w.pending, message)
+func (w *subscriber) holdBack(message []byte, at cursor) {
+	w.pending = append(w.pending, heldMessage{message, at})
 	if w.bytes += len(message); w.bytes > maxHeld {
 		w.pending, w.bytes = nil, 0
 		w.client.out.Close("it reads too slowly what was said before it joined")
@@ -158,6 +165,9 @@ func (o *session) setWorking(working bool) {
 		o.markWork()
 	}
 	o.markTurn()
+	for _, w := range o.subscribers {
+		o.sendActivity(w.client)
+	}
 	o.update()
 }
 
@@ -255,7 +265,15 @@ func (o *session) subscribe(c *Client) *subscriber {
 		o.subscribers = append(o.subscribers, w)
 	}
 	o.closeIfUnused()
+	o.sendActivity(c)
 	return w
+}
+
+// sendActivity sends a client whether the session works, if it has asked for that.
+func (o *session) sendActivity(c *Client) {
+	if c.attachParams.Activity {
+		c.notify(protocol.ActivityMethod, protocol.ActivityParams{SessionID: o.id, Working: o.working})
+	}
 }
 
 // unsubscribe removes a client from the session. Questions that only that client had go to others.
@@ -269,12 +287,15 @@ func (o *session) unsubscribe(c *Client) {
 
 // broadcast sends a message, with its line end, to all clients but one, and adds it to the journal. not is nil to exclude none.
 func (o *session) broadcast(not *Client, line []byte) {
-	from := o.journal.put
+	from, message := o.journal.put, line[:len(line)-1:len(line)-1]
+	if not != nil && not.id != "" {
+		line = append(relay.WithParamsMeta(message, map[string]string{exceptMember: not.id}), '\n')
+	}
 	o.journal.write(line)
-	message := line[: len(line)-1 : len(line)-1]
+	at := o.journal.cursor()
 	if o.loader != nil {
 		if o.loader != not {
-			o.loader.send(o.adapt(o.loader, message, true))
+			o.loader.send(o.marked(o.loader, o.adapt(o.loader, message, true), at))
 		}
 		return
 	}
@@ -282,11 +303,11 @@ func (o *session) broadcast(not *Client, line []byte) {
 		switch {
 		case w.client == not:
 		case w.replaying:
-			w.holdBack(message)
+			w.holdBack(message, at)
 		case !w.receptive() && inTurns(message):
 			w.markMissed(from)
 		default:
-			w.client.send(o.adapt(w.client, message, false))
+			w.client.send(o.marked(w.client, o.adapt(w.client, message, false), at))
 		}
 	}
 }
@@ -376,7 +397,7 @@ func (o *session) openResult(c *Client) json.RawMessage {
 		withoutSwitches(o, c, result)
 	}
 	line, _ := json.Marshal(result)
-	return forClient(c, line)
+	return o.markedResult(c, forClient(c, line))
 }
 
 // promptBegan records a client's prompt.

@@ -49,19 +49,21 @@ func (s *Server) Drain(ctx context.Context) error {
 	s.Log.Info("accepting no new sessions until nothing works")
 	err := s.await(ctx, func() bool { return s.busy() == 0 })
 	if err == nil {
+		s.awaitDismissed(ctx)
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.drains--
-	s.Log.Info("accepting new sessions again")
+	if s.drains--; s.drains == 0 {
+		s.Log.Info("accepting new sessions again")
+	}
 	return fmt.Errorf("after %s %d sessions still work, so the server goes on; %s shows them", duration(time.Since(begun).Round(time.Second)), s.busy(), s.Command("ps"))
 }
 
 // busy returns how many sessions work, ask something, or are being opened or closed. The caller holds mu.
 func (s *Server) busy() (n int) {
 	for _, open := range s.sessions {
-		if open.working || len(open.questions) > 0 || open.changing || open.loader != nil || open.agent.hasPendingRequest(open) {
+		if open.busy() {
 			n++
 		}
 	}
@@ -73,6 +75,11 @@ func (s *Server) busy() (n int) {
 		}
 	}
 	return n
+}
+
+// busy reports whether the session works, asks something, or is being opened or closed.
+func (o *session) busy() bool {
+	return o.working || len(o.questions) > 0 || o.changing || o.loader != nil || o.agent.hasPendingRequest(o)
 }
 
 // await returns nil once done, which is called with the lock held, returns true, or the error of ctx.
@@ -94,12 +101,15 @@ func (s *Server) await(ctx context.Context, done func() bool) error {
 
 // errDraining is the error of a request that would open a session.
 func errDraining() *jsonrpc.Error {
-	return jsonrpc.InternalError("server_ends", "Not opened: this server ends when nothing works in it, and accepts no new sessions. Try again in a while; sessions that are open here can be joined.")
+	return jsonrpc.InternalError("server_ends", "Not opened: this server ends when nothing works in it, and accepts no new sessions. Connect again, since a new server may have its place, or try again in a while; sessions that are open here can be joined.")
 }
 
 // notifyDrain wakes Drain when a session may have become idle. The caller holds mu.
 func (s *Server) notifyDrain() {
 	if s.drains > 0 {
 		s.notifyChange()
+	}
+	if s.aside {
+		s.dismissIdle()
 	}
 }

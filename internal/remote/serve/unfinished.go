@@ -61,6 +61,9 @@ func (s *Server) loadUnfinished() error {
 	if err != nil {
 		return err
 	}
+	if s.runsBesideAnother() {
+		entries = nil // they may be in use
+	}
 	for _, e := range entries {
 		if e.IsDir() {
 			continue
@@ -144,7 +147,7 @@ func (o *session) showUnfinished(done func()) <-chan struct{} {
 	s.work.Go(func() {
 		defer close(shown)
 		text, err := unfinished(o.id, paths, func(line func([]byte)) error {
-			return journal.file.read(0, end, func(int64) {}, line)
+			return journal.file.read(0, end, func(int64) {}, func(text []byte, _ int64) { line(text) })
 		})
 		s.mu.Lock()
 		defer s.mu.Unlock()

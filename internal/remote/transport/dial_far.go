@@ -56,7 +56,38 @@ func dialFar(ctx context.Context, endpoint, token string, way *http.Transport) (
 	return conn, nil
 }
 
-// explain returns the error of a handshake in words.
+// maxAnswer limits the size of an answer to Ask, in bytes.
+const maxAnswer = 16 << 20
+
+// Ask sends a request for one of AdminPaths to the server that has an endpoint, and returns its answer; path takes the place of the last
+// element of the endpoint's. Otherwise it is like DialFar.
+func Ask(ctx context.Context, endpoint, token string, roots *x509.CertPool, method, path string) ([]byte, error) {
+	base := strings.Replace(endpoint[:strings.LastIndexByte(endpoint, '/')], "ws", "http", 1) // http or https
+	request, err := http.NewRequestWithContext(ctx, method, base+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", authorizationFor+token)
+	client := http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it would get the token
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, explain(endpoint, nil, err)
+	}
+	defer response.Body.Close()
+	switch response.StatusCode {
+	case http.StatusOK:
+		return io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	case http.StatusConflict, http.StatusForbidden:
+		said, _ := io.ReadAll(io.LimitReader(response.Body, 1024)) // what can be read explains more than the status
+		return nil, errors.New(strings.TrimSpace(string(said)))
+	}
+	return nil, explain(endpoint, response, nil)
+}
+
+// explain returns the error of a request in words. response is the server's answer, nil if there was none.
 func explain(endpoint string, response *http.Response, err error) error {
 	host := endpoint
 	if u, bad := url.Parse(endpoint); bad == nil {

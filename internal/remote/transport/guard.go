@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"droid-acp/internal/remote/serve"
 )
 
 // Subprotocols of WebSocket. A page cannot set headers, so it offers the second one with the token appended; the server answers with the
@@ -45,34 +47,43 @@ func (f *httpError) write(w http.ResponseWriter) {
 
 const wrongToken = "The token is missing or wrong; send it as Authorization: Bearer TOKEN, or from a page as the WebSocket subprotocols \"acp\" and \"bearer.TOKEN\"."
 
-// admit decides whether a request may be handled at all, and returns the token that it presents. It refuses requests of foreign pages: a Host that is not ours, since a page's own
+// admission is what a client is admitted with.
+type admission struct {
+	token Token
+	role  serve.Role // of a ticket, otherwise that of the token
+}
+
+// admit decides whether a request may be handled at all, and by which token. It refuses requests of foreign pages: a Host that is not ours, since a page's own
 // name may resolve to this host (DNS rebinding), and an unknown origin.
-func (h *Handler) admit(r *http.Request) (token Token, f *httpError) {
+func (h *Handler) admit(r *http.Request) (a admission, f *httpError) {
 	if !h.isOurs(r.Host) {
-		return token, fail(http.StatusForbidden, "This server does not go by the name that the Host header has; use one of its own addresses, or start it with --host and that name.")
+		return a, fail(http.StatusForbidden, "This server does not go by the name that the Host header has; use one of its own addresses, or start it with --host and that name.")
 	}
 	for _, o := range r.Header.Values("Origin") {
 		if !slices.ContainsFunc(h.o.Origins, func(known string) bool { return strings.EqualFold(known, o) }) {
-			return token, fail(http.StatusForbidden, "Pages of this origin may not connect; start the server with --origin and the page's origin to allow it.")
+			return a, fail(http.StatusForbidden, "Pages of this origin may not connect; start the server with --origin and the page's origin to allow it.")
 		}
 	}
 	h.mu.Lock()
 	tokens := h.tokens
 	h.mu.Unlock()
 	if tokens == nil {
-		return token, nil
+		return a, nil
 	}
 	given, ok := givenToken(r)
 	known := false
 	for _, t := range tokens {
 		if ok && subtle.ConstantTimeCompare([]byte(given), []byte(t.Secret)) == 1 {
-			token, known = t, true
+			a, known = admission{t, t.Role}, true
 		}
 	}
-	if !known {
-		return token, fail(http.StatusUnauthorized, wrongToken)
+	switch {
+	case known:
+		return a, nil
+	case ok && isUpgrade(r) && r.URL.Path == Path:
+		return h.useTicket(given)
 	}
-	return token, nil
+	return a, fail(http.StatusUnauthorized, wrongToken)
 }
 
 func (h *Handler) isOurs(host string) bool {

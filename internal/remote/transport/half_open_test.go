@@ -39,7 +39,7 @@ func TestSilentConnectionsGiveWay(t *testing.T) {
 	require.ErrorContains(t, err, "503 Service Unavailable: The server has too many connections")
 }
 
-// Connections that send no request are bounded: the oldest ends.
+// Connections that send no request are bounded: the oldest end, and a client that comes then is let in.
 func TestHalfOpenConnectionsGiveWay(t *testing.T) {
 	s := start(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -47,7 +47,7 @@ func TestHalfOpenConnectionsGiveWay(t *testing.T) {
 	client, err := Dial(ctx, s.dial, "ws://localhost/acp", "")
 	require.NoError(t, err)
 	var all []net.Conn
-	for range maxHalfOpen + 1 {
+	for range maxHalfOpen + 44 {
 		c, err := s.dial(ctx)
 		require.NoError(t, err)
 		defer c.Close()
@@ -56,7 +56,11 @@ func TestHalfOpenConnectionsGiveWay(t *testing.T) {
 	require.NoError(t, all[0].SetReadDeadline(time.Now().Add(5*time.Second))) // before the server gives up waiting for its headers
 	_, err = all[0].Read(make([]byte, 1))
 	require.ErrorIs(t, err, io.EOF)
-	require.NoError(t, client.Write(ctx, []byte(initialize)), "a WebSocket is none of them")
-	_, err = client.Read(ctx)
+	next, err := Dial(ctx, s.dial, "ws://localhost/acp", "")
 	require.NoError(t, err)
+	for _, c := range []*Conn{client, next} {
+		require.NoError(t, c.Write(ctx, []byte(initialize)), "a WebSocket is none of them")
+		_, err = c.Read(ctx)
+		require.NoError(t, err)
+	}
 }

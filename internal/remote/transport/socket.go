@@ -18,9 +18,9 @@ import (
 
 // socket is a WebSocket connection. The goroutine of its request reads, one writes, one pings; the first waits for both.
 type socket struct {
-	h      *Handler
-	id     string
-	token  Token // by which it was admitted
+	h  *Handler
+	id string
+	admission
 	begun  time.Time
 	conn   *websocket.Conn
 	to     Receiver
@@ -43,10 +43,10 @@ type socket struct {
 }
 
 // socket upgrades a request, and returns when the connection has ended.
-func (h *Handler) socket(w http.ResponseWriter, r *http.Request, token Token) *httpError {
+func (h *Handler) socket(w http.ResponseWriter, r *http.Request, a admission) *httpError {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context())) // net/http cancels it when the handler returns
 	defer cancel()
-	s := &socket{h: h, id: uuid.NewString(), token: token, begun: time.Now(), ctx: ctx, cancel: cancel, awake: make(chan struct{}, 1)}
+	s := &socket{h: h, id: uuid.NewString(), admission: a, begun: time.Now(), ctx: ctx, cancel: cancel, awake: make(chan struct{}, 1)}
 	if f := h.enter(s); f != nil {
 		return f
 	}
@@ -68,7 +68,7 @@ func (h *Handler) socket(w http.ResponseWriter, r *http.Request, token Token) *h
 }
 
 func (s *socket) serve(r *http.Request) {
-	log := s.h.o.Log.With(zap.String("connection", s.id)).With(s.h.logFields(r, s.token)...)
+	log := s.h.o.Log.With(zap.String("connection", s.id)).With(s.h.logFields(r, s.admission)...)
 	log.Info("a client connected")
 	s.to = s.h.o.Join(s, s.clientOptions(r))
 	var work sync.WaitGroup
@@ -151,6 +151,13 @@ func (s *socket) Send(text []byte) {
 		s.finish(websocket.StatusPolicyViolation, "the client reads too slowly")
 	}
 	s.wake()
+}
+
+// Waiting returns how many bytes are queued.
+func (s *socket) Waiting() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting
 }
 
 // Full returns a channel that is closed once there is room, or nil.

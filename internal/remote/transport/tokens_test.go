@@ -55,10 +55,10 @@ func TestRevokedToken(t *testing.T) {
 func TestTokenRevokedDuringAdmission(t *testing.T) {
 	h := New(Options{Tokens: someTokens})
 	h.SetTokens(someTokens[1:])
-	f := h.enter(&socket{h: h, token: someTokens[0]})
+	f := h.enter(&socket{h: h, admission: admission{token: someTokens[0]}})
 	require.NotNil(t, f)
 	require.Equal(t, http.StatusUnauthorized, f.status)
-	s := &socket{h: h, token: someTokens[1]}
+	s := &socket{h: h, admission: admission{token: someTokens[1]}}
 	require.Nil(t, h.enter(s))
 	h.leave(s)
 }

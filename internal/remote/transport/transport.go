@@ -10,6 +10,7 @@ package transport
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"io"
 	"maps"
@@ -35,6 +36,9 @@ const (
 	readyPath   = "/readyz"
 	metricsPath = "/metrics"
 )
+
+// AdminPaths are the paths of the requests of ps and stop: GET for any token, POST for those with the role full.
+var AdminPaths = []string{"/status", "/stop", "/kill", "/drain"}
 
 // The header of the RFD, and ours for the server's version.
 const (
@@ -78,6 +82,7 @@ type Options struct {
 	MaxMessage int64                   // maximum size of a client's message, in bytes; 0 means 256 MiB if Local, otherwise 64 MiB
 	MaxWaiting int                     // maximum size of the queue for a slow client, in bytes; 0 means 64 MiB
 	Metrics    func(w io.Writer) error // writes the metrics of the server; nil if there are none
+	Admin      http.Handler            // answers the commands ps and stop, at AdminPaths; nil if they do not come this way
 	Ready      func() error            // returns why the server can open no session; nil if that is not known
 	Refused    func(status int)        // counts a refused request; may be nil
 	Version    string                  // of the server, as sent to clients
@@ -90,10 +95,11 @@ type Handler struct {
 	bodies budget
 	work   sync.WaitGroup // connections
 
-	mu     sync.Mutex
-	closed bool
-	tokens []Token
-	all    map[*socket]struct{}
+	mu      sync.Mutex
+	closed  bool
+	tokens  []Token
+	tickets map[[sha256.Size]byte]*accessTicket // by the hashes of their secrets
+	all     map[*socket]struct{}
 }
 
 // New makes a handler without connections.
@@ -106,7 +112,7 @@ func New(o Options) *Handler {
 	}
 	o.MaxWaiting = cmp.Or(o.MaxWaiting, 64<<20)
 	o.Log = cmp.Or(o.Log, zap.NewNop())
-	h := &Handler{o: o, all: make(map[*socket]struct{})}
+	h := &Handler{o: o, all: make(map[*socket]struct{}), tickets: make(map[[sha256.Size]byte]*accessTicket)}
 	h.bodies.left.Store(4 * o.MaxMessage)
 	h.tokens = o.Tokens
 	return h
@@ -116,6 +122,7 @@ func New(o Options) *Handler {
 func (h *Handler) SetTokens(tokens []Token) {
 	h.mu.Lock()
 	h.tokens = tokens
+	maps.DeleteFunc(h.tickets, func(_ [sha256.Size]byte, t *accessTicket) bool { return !slices.Contains(tokens, t.token) })
 	var revoked []*socket
 	for s := range h.all {
 		if !slices.Contains(tokens, s.token) {
@@ -142,35 +149,46 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "ok\n") // a client that does not read it has gone
 		return
 	}
-	token, f := h.admit(r)
+	a, f := h.admit(r)
 	if f == nil {
 		w.Header().Set(versionHeader, h.o.Version)
-		f = h.route(w, r, token)
+		f = h.route(w, r, a)
 	}
 	if f != nil {
 		if h.o.Refused != nil {
 			h.o.Refused(f.status)
 		}
-		h.o.Log.Warn("refused a connection", append(h.logFields(r, token), zap.Int("status", f.status), zap.String("reason", f.reason()))...)
+		h.o.Log.Warn("refused a connection", append(h.logFields(r, a), zap.Int("status", f.status), zap.String("reason", f.reason()))...)
 		f.write(w)
 	}
 }
 
 // logFields are the fields of the log by which the client that sent a request is known: the name of the token, if it presents one.
-func (h *Handler) logFields(r *http.Request, token Token) []zap.Field {
+func (h *Handler) logFields(r *http.Request, a admission) []zap.Field {
 	fields := []zap.Field{zap.String("from", h.origin(r))}
-	if token.Name != "" {
-		fields = append(fields, zap.String("token", token.Name), zap.Stringer("role", token.Role))
+	if a.token.Name != "" {
+		fields = append(fields, zap.String("token", a.token.Name), zap.Stringer("role", a.role))
 	}
 	return fields
 }
 
 // route handles an admitted request, or returns the error to answer with.
-func (h *Handler) route(w http.ResponseWriter, r *http.Request, token Token) *httpError {
+func (h *Handler) route(w http.ResponseWriter, r *http.Request, a admission) *httpError {
 	switch {
 	case r.URL.Path == metricsPath && h.o.Metrics != nil && r.Method == http.MethodGet:
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		_ = h.o.Metrics(w) // a client that does not read it has gone
+		return nil
+	case r.URL.Path == ticketPath && a.role != 0:
+		return h.giveTicket(w, r, a)
+	case h.o.Admin != nil && slices.Contains(AdminPaths, r.URL.Path):
+		if r.Method != http.MethodGet && a.role&serve.Full == 0 {
+			return fail(http.StatusForbidden, "The token has the role "+a.role.String()+", and only full may end what runs here.")
+		}
+		if r.Method != http.MethodGet {
+			h.o.Log.Info("a client ends what runs here", append(h.logFields(r, a), zap.String("path", r.URL.Path), zap.String("session", r.URL.Query().Get("session")))...)
+		}
+		h.o.Admin.ServeHTTP(w, r)
 		return nil
 	case r.URL.Path != Path:
 		return fail(http.StatusNotFound, "There is nothing here; ACP is at "+Path+".")
@@ -179,7 +197,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, token Token) *ht
 		w.Header().Set("Upgrade", "websocket")
 		return fail(http.StatusUpgradeRequired, "This server speaks ACP by WebSocket alone, not by Streamable HTTP: connect with a ws:// or wss:// URL.")
 	}
-	return h.socket(w, r, token)
+	return h.socket(w, r, a)
 }
 
 // enter adds a connection, unless there are too many or the handler is closed. The caller must call leave.
@@ -246,7 +264,7 @@ func (h *Handler) end() []*socket {
 
 // clientOptions returns what the receiver gets to know of the client that sent the request.
 func (s *socket) clientOptions(r *http.Request) serve.ClientOptions {
-	return serve.ClientOptions{Local: s.h.o.Local, From: s.h.origin(r), Role: s.token.Role, Token: s.token.Name, Connection: s.id}
+	return serve.ClientOptions{Local: s.h.o.Local, From: s.h.origin(r), Role: s.role, Token: s.token.Name, Connection: s.id}
 }
 
 // origin returns where a request comes from, for people.

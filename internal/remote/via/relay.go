@@ -36,6 +36,7 @@ type Options struct {
 	Agent        relay.Agent
 	Copy         string // the agent's program, to be copied to where Command starts it; "" for none
 	FarTerminals bool   // the far side may run commands in terminals of the editor, and make it log in by them
+	Keeps        bool   // the far side keeps sessions when the link is cut, so that it is worth connecting again
 	Interactive  bool   // a person runs it in a terminal, and sends no requests
 	Version      string // of this program
 	Log          *zap.Logger
@@ -61,7 +62,9 @@ type Relay struct {
 	resolveCalls     *files.CallLimiter           // resolving local paths
 	sessionDirFields *paths.PathFields            // path fields of the directories of a session that the editor opens
 	sessionDirs      atomic.Pointer[Maps]         // these directories, if there are no maps
-	heartbeat        *relay.Heartbeat             // of the link to the far side; nil until the command runs
+	heartbeat        *relay.Heartbeat             // of the link to the far side; nil until the command runs, and if Keeps
+	link             atomic.Pointer[link]         // if Keeps, the current link
+	ending           atomic.Bool                  // if Keeps, the end of the link is wanted
 	killRequested    chan struct{}                // closed by Kill
 	max              int                          // relay.MaxLine, except in tests
 
@@ -129,7 +132,10 @@ func (r *Relay) Run(ctx context.Context) error {
 	if f := r.copyProgram(ctx, nearEnded); f != nil {
 		return r.endUnreached(ctx, f, nearEnded)
 	}
-	p, err := subprocess.Start(subprocess.Command{Path: r.Command[0], Args: r.Command[1:], Env: environment(), Stderr: r.Stderr})
+	if r.Keeps {
+		return r.runLinks(ctx, fromNear)
+	}
+	p, err := r.start()
 	if err != nil {
 		return r.endUnreached(ctx, notStarted(r.Command, err), nearEnded)
 	}
@@ -141,21 +147,48 @@ func (r *Relay) Run(ctx context.Context) error {
 	r.heartbeat.Timeout = r.heartbeatTimeout
 	defer r.heartbeat.Stop()
 	r.pump(fromFar, r.near.Out, r.fromFar)
-	farEnded := fromFar.ended
+	return r.await(ctx, func() *subprocess.Process { return p }, fromNear, fromFar, dead)
+}
+
+// start starts the command.
+func (r *Relay) start() (*subprocess.Process, error) {
+	return subprocess.Start(subprocess.Command{Path: r.Command[0], Args: r.Command[1:], Env: environment(), Stderr: r.Stderr})
+}
+
+// runLinks is the rest of Run for a far side that keeps sessions.
+func (r *Relay) runLinks(ctx context.Context, fromNear *direction) error {
+	far, end, err := r.pumpLinks(ctx)
+	if err != nil {
+		return r.endUnreached(ctx, notStarted(r.Command, err), fromNear.ended)
+	}
+	defer end()
+	go r.far.Run()
+	fromFar := newDirection(far)
+	r.pump(fromFar, r.near.Out, r.fromFar)
+	return r.await(ctx, func() *subprocess.Process { return r.link.Load().process }, fromNear, fromFar, nil)
+}
+
+// await returns when the relay has ended, how Run returns it. process returns the command that runs last.
+func (r *Relay) await(ctx context.Context, process func() *subprocess.Process, fromNear, fromFar *direction, dead <-chan struct{}) error {
+	nearEnded, farEnded := fromNear.ended, fromFar.ended
 	select {
 	case <-dead:
+		p := process()
 		_ = p.Kill() // it may have ended
 		r.exited(p)
 		subprocess.WaitTimeout(farEnded, relay.DrainTime)
 		return r.fail(ctx, silentFailure(r.heartbeatTimeout), nearEnded)
 	case <-farEnded:
-		exit := r.exited(p)
+		exit := r.exited(process())
+		if l := r.link.Load(); l != nil && l.silent.Load() {
+			return r.fail(ctx, silentFailure(r.heartbeatTimeout), nearEnded)
+		}
 		if fromFar.tooLong {
 			return r.fail(ctx, tooLong("the far side"), nearEnded)
 		}
 		return r.fail(ctx, r.explain(exit), nearEnded)
 	case <-nearEnded:
-		exit := r.end(p, farEnded)
+		exit := r.end(process(), farEnded)
 		if fromNear.tooLong {
 			return r.fail(ctx, tooLong("the editor"), nearEnded)
 		}
@@ -163,11 +196,11 @@ func (r *Relay) Run(ctx context.Context) error {
 			return r.fail(ctx, r.explain(exit), nearEnded)
 		}
 	case <-ctx.Done():
-		r.end(p, farEnded)
+		r.end(process(), farEnded)
 	case <-r.near.Out.Failed():
-		r.end(p, farEnded)
+		r.end(process(), farEnded)
 	case <-r.killRequested:
-		r.end(p, farEnded)
+		r.end(process(), farEnded)
 	}
 	r.near.Flush()
 	return nil
@@ -215,6 +248,7 @@ func (r *Relay) endUnreached(ctx context.Context, f *Failure, nearEnded <-chan s
 
 // end ends the command after the editor has gone: gracefully, then by force.
 func (r *Relay) end(p *subprocess.Process, farEnded <-chan struct{}) subprocess.Exit {
+	r.ending.Store(true)
 	r.far.Close()
 	subprocess.WaitTimeout(r.far.Done(), relay.DrainTime)
 	_ = p.Stdin.Close() // the agent ends at the end of its input
@@ -371,7 +405,9 @@ func (r *Relay) answer(line []byte, m jsonrpc.Head) []byte {
 	}
 	agent := readAgent(to[m.Result:])
 	known := agent.Info.Name == r.Agent.Name && r.Agent.Name != ""
-	if known && r.heartbeat != nil {
+	if l := r.link.Load(); known && l != nil {
+		l.heartbeat.Start()
+	} else if known && r.heartbeat != nil {
 		r.heartbeat.Start()
 	}
 	to = r.rewriteLogins(to, m.Result, known)

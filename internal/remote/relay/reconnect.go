@@ -1,0 +1,636 @@
+package relay
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/text/rawjson"
+)
+
+// MessageConn is a connection that carries whole messages, each one JSON text.
+type MessageConn interface {
+	// Read waits for the next message, which the caller owns. After an error there are no more.
+	Read(ctx context.Context) ([]byte, error)
+	// Write sends a message, and blocks while the other end does not read. It does not keep the message.
+	Write(ctx context.Context, message []byte) error
+	// Close ends the connection gracefully.
+	Close() error
+}
+
+const (
+	// ReconnectTime is how long a link may be away.
+	ReconnectTime = 2 * time.Minute
+	// attemptTime is how long one attempt to connect again may take.
+	attemptTime = 30 * time.Second
+	// firstPause and maxPause are between attempts; each pause is twice the one before.
+	firstPause = 500 * time.Millisecond
+	maxPause   = 10 * time.Second
+	// maxAnswers is how many answers of the editor are kept in case the server has not got them.
+	maxAnswers = 64
+)
+
+// Reconnector is a MessageConn of an editor to a server of package serve, over links that may be cut. When one is, it connects again: it
+// loads each open session behind the last message that the editor has, and sends the unanswered prompts again, each by its operationId. Fill
+// in the struct, and call Dial once before anything else.
+type Reconnector struct {
+	Connect func(ctx context.Context) (MessageConn, error)
+	Final   func(err error) bool // reports whether it is of no use to connect again after this end of a connection
+	Notify  func(text string)    // tells the user that the link was cut, or is back
+	Limit   time.Duration        // ReconnectTime, except in tests
+
+	cut     error      // how the last link ended, until Read connects again
+	writing sync.Mutex // for the writes to a connection, which take place one by one
+
+	mu         sync.Mutex
+	changed    chan struct{} // closed when conn or err changes
+	conn       MessageConn   // nil while there is none
+	err        error         // why there will be none
+	links      int           // number of connections so far
+	id         string        // _meta.droid-acp.clientId
+	initialize []byte
+	resumes    bool              // the server can do all this
+	providers  [][]byte          // requests that the server must get again, in order
+	pending    []*pendingMessage // the editor's unanswered requests, in order
+	sessions   map[string]*openSession
+	questions  map[string]*openQuestion // of the agent; by the key of their IDs
+	answered   []string                 // keys of those that the editor has answered, the oldest first
+	queue      [][]byte                 // messages for the editor that are not the server's
+	later      [][]byte                 // messages for the server, which Read sends
+}
+
+// pendingMessage is an unanswered request of the editor.
+type pendingMessage struct {
+	line      []byte
+	id        json.RawMessage
+	method    string
+	session   string
+	sent      bool // to a connection
+	cancelled []byte
+	own       func(result []byte) // handles the answer to a request of this end
+}
+
+// openSession is a session that the editor has open.
+type openSession struct {
+	params map[string]json.RawMessage // to open it again
+	at     json.RawMessage            // the cursor behind the last message
+	epoch  string                     // of at
+}
+
+// openQuestion is a request of the agent to the editor.
+type openQuestion struct {
+	line   []byte // by which it is known: a server that was started again uses its IDs again
+	id     json.RawMessage
+	link   int    // the number of the last link on which it came
+	answer []byte // nil while the editor has not answered
+}
+
+// Read implements MessageConn.
+func (r *Reconnector) Read(ctx context.Context) ([]byte, error) {
+	for {
+		if line := r.fromQueue(); line != nil {
+			return line, nil
+		}
+		if r.cut != nil {
+			if err := r.reconnect(ctx); err != nil {
+				return nil, err
+			}
+		}
+		conn, err := r.await(ctx)
+		if err != nil {
+			return nil, err
+		}
+		line, err := conn.Read(ctx)
+		switch {
+		case err == nil:
+			line = r.received(line)
+			r.sendLater(ctx, conn)
+			if line != nil {
+				return line, nil
+			}
+		case ctx.Err() != nil || !r.canResume(err):
+			r.lose(conn, err)
+			return nil, err
+		default:
+			r.lose(conn, err)
+			_ = conn.Close() // it has ended
+			r.cut = err
+			r.Notify(fmt.Sprintf("the link to the server was cut (%v); connecting again, for up to %v", err, r.limit()))
+			r.refuseUnknown() // before it connects again
+		}
+	}
+}
+
+// Write implements MessageConn. While there is no link it waits for one.
+func (r *Reconnector) Write(ctx context.Context, line []byte) error {
+	var h jsonrpc.Head
+	var p *pendingMessage
+	ok := json.Valid(line)
+	if ok {
+		h, ok = jsonrpc.ReadHead(line)
+	}
+	if ok {
+		line, p = r.sends(line, h)
+	}
+	for {
+		conn, err := r.await(ctx)
+		if err != nil {
+			return err
+		}
+		if !r.begin(p, conn) {
+			continue
+		}
+		err = r.write(ctx, conn, line)
+		if err == nil || ctx.Err() != nil || !r.canResume(err) {
+			return err
+		}
+		r.lose(conn, err)
+		if p != nil || ok && h.Method == "" {
+			return nil // resume sends it again
+		}
+	}
+}
+
+// Close implements MessageConn.
+func (r *Reconnector) Close() error {
+	r.mu.Lock()
+	conn := r.conn
+	r.setLocked(nil, cmp.Or(r.err, errors.New("the connection was closed")))
+	r.mu.Unlock()
+	if conn == nil {
+		return nil
+	}
+	return conn.Close()
+}
+
+func (r *Reconnector) write(ctx context.Context, conn MessageConn, line []byte) error {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	return conn.Write(ctx, line)
+}
+
+// Dial makes the first connection, whose error is not that of a link that was cut.
+func (r *Reconnector) Dial(ctx context.Context) error {
+	conn, err := r.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.id, r.sessions, r.questions = uuid.NewString(), map[string]*openSession{}, map[string]*openQuestion{}
+	r.changed = make(chan struct{})
+	r.setLocked(conn, nil)
+	return nil
+}
+
+// setLocked sets the connection, or why there is none any more. The caller holds mu.
+func (r *Reconnector) setLocked(conn MessageConn, err error) {
+	if conn != nil {
+		r.links++
+	}
+	r.conn, r.err = conn, err
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// await waits for a connection.
+func (r *Reconnector) await(ctx context.Context) (MessageConn, error) {
+	for {
+		r.mu.Lock()
+		conn, err, changed := r.conn, r.err, r.changed
+		r.mu.Unlock()
+		if conn != nil || err != nil {
+			return conn, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// begin records that a request is being sent to a connection. It reports false if that is no longer the current one.
+func (r *Reconnector) begin(p *pendingMessage, conn MessageConn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.conn != conn {
+		return false
+	}
+	if p != nil {
+		p.sent = true
+	}
+	return true
+}
+
+func (r *Reconnector) fromQueue() []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.queue) == 0 {
+		return nil
+	}
+	line := r.queue[0]
+	r.queue = r.queue[1:]
+	return line
+}
+
+// sendLater sends what was queued for the server.
+func (r *Reconnector) sendLater(ctx context.Context, conn MessageConn) {
+	r.mu.Lock()
+	lines := r.later
+	r.later = nil
+	r.mu.Unlock()
+	for _, line := range lines {
+		_ = r.write(ctx, conn, line) // the next read reports a connection that has ended
+	}
+}
+
+// put queues a message for the editor. The caller holds mu.
+func (r *Reconnector) put(line []byte) { r.queue = append(r.queue, bytes.TrimSpace(line)) }
+
+// params returns the params of a message; nil if it has none.
+func params(line []byte, h jsonrpc.Head) []byte { return member(line, h.Params) }
+
+func member(line []byte, at int) []byte {
+	if at == 0 {
+		return nil
+	}
+	return line[at : at+rawjson.SkipValue(line[at:], 0)]
+}
+
+func sessionOf(object []byte) string { return rawjson.Unquote(rawjson.Field(object, "sessionId")) }
+
+// sends records a message of the editor, and returns it as it is sent, with what is pending then.
+func (r *Reconnector) sends(line []byte, h jsonrpc.Head) ([]byte, *pendingMessage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	session := sessionOf(params(line, h))
+	switch {
+	case h.Method == "":
+		r.answers(line, h)
+		return line, nil
+	case h.ID == nil:
+		if h.Method == "session/cancel" {
+			for _, p := range r.pending {
+				if p.session == session && p.method == "session/prompt" {
+					p.cancelled = bytes.Clone(line)
+				}
+			}
+		}
+		return line, nil
+	case h.Method == "initialize":
+		if id := rawjson.Unquote(MetaField(params(line, h), "clientId")); id != "" {
+			r.id = id
+		}
+		line = WithParamsMeta(line, map[string]string{"clientId": r.id})
+		r.initialize = bytes.Clone(line)
+	case h.Method == "session/prompt" && MetaField(params(line, h), "operationId") == nil:
+		line = WithParamsMeta(line, map[string]string{"operationId": uuid.NewString()})
+	}
+	p := &pendingMessage{line: bytes.Clone(line), id: bytes.Clone(h.ID), method: h.Method, session: session}
+	r.pending = append(r.pending, p)
+	return p.line, p
+}
+
+// answers records an answer of the editor. It is kept, since the server asks again if the answer was lost with the link.
+func (r *Reconnector) answers(line []byte, h jsonrpc.Head) {
+	key := jsonrpc.IDKey(h.ID)
+	q := r.questions[key]
+	if q == nil || q.answer != nil {
+		return
+	}
+	q.answer = bytes.Clone(line)
+	if r.answered = append(r.answered, key); len(r.answered) > maxAnswers {
+		delete(r.questions, r.answered[0])
+		r.answered = r.answered[1:]
+	}
+}
+
+// received handles a message of the server, and returns what the editor gets; nil for nothing.
+func (r *Reconnector) received(line []byte) []byte {
+	if !json.Valid(line) {
+		return line
+	}
+	h, ok := jsonrpc.ReadHead(line)
+	if !ok {
+		return line
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case h.Method == "":
+		return r.result(line, h)
+	case h.IsRequest():
+		key := jsonrpc.IDKey(h.ID)
+		q := r.questions[key]
+		if q == nil || !bytes.Equal(q.line, line) {
+			r.questions[key] = &openQuestion{line: bytes.Clone(line), id: bytes.Clone(h.ID), link: r.links}
+			return line
+		}
+		q.link = r.links
+		if q.answer != nil {
+			r.later = append(r.later, q.answer)
+		}
+		return nil
+	case h.Method == "$/cancel_request":
+		delete(r.questions, jsonrpc.IDKey(rawjson.Field(params(line, h), "requestId")))
+	}
+	r.advance(sessionOf(params(line, h)), params(line, h))
+	return line
+}
+
+// advance records the cursor of a message or a result.
+func (r *Reconnector) advance(session string, object []byte) {
+	epoch, at := MetaField(object, "epoch"), MetaField(object, "line")
+	if epoch == nil || at == nil {
+		return
+	}
+	s := r.sessions[session]
+	if s == nil { // it is of a subagent, whose parent has the journal
+		for _, other := range r.sessions {
+			if other.epoch == string(epoch) {
+				s = other
+			}
+		}
+	}
+	if s != nil {
+		s.at, s.epoch = fmt.Appendf(nil, `{"epoch":%s,"line":%s}`, epoch, at), string(epoch)
+	}
+}
+
+// result handles an answer of the server.
+func (r *Reconnector) result(line []byte, h jsonrpc.Head) []byte {
+	key := jsonrpc.IDKey(h.ID)
+	i := slices.IndexFunc(r.pending, func(p *pendingMessage) bool { return jsonrpc.IDKey(p.id) == key })
+	if i < 0 {
+		return line
+	}
+	p, result := r.pending[i], member(line, h.Result)
+	r.pending = slices.Delete(r.pending, i, i+1)
+	if p.own != nil {
+		p.own(result)
+		if !slices.ContainsFunc(r.pending, func(p *pendingMessage) bool { return p.own != nil }) {
+			r.withdrawQuestions()
+		}
+		return nil
+	}
+	if result == nil {
+		return line
+	}
+	switch p.method {
+	case "initialize":
+		r.resumes = string(MetaField(result, "cursors")) == "true"
+	case "session/new", "session/load", "session/resume", "session/fork":
+		id := cmp.Or(sessionOf(result), p.session)
+		ph, _ := jsonrpc.ReadHead(p.line)
+		s := &openSession{params: map[string]json.RawMessage{}}
+		for _, name := range []string{"cwd", "mcpServers", "additionalDirectories"} {
+			if value := rawjson.Field(params(p.line, ph), name); value != nil {
+				s.params[name] = value
+			}
+		}
+		s.params["sessionId"], _ = json.Marshal(id)
+		r.sessions[id] = s
+		r.advance(id, result)
+	case "session/close", "session/delete", "session/archive":
+		delete(r.sessions, p.session)
+	case "providers/set", "providers/disable":
+		r.providers = append(r.providers, p.line)
+	}
+	return line
+}
+
+// canResume reports whether it is of use to connect again after a connection has ended so.
+func (r *Reconnector) canResume(err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.resumes && r.err == nil && (r.Final == nil || !r.Final(err))
+}
+
+// lose records that a connection has ended.
+func (r *Reconnector) lose(conn MessageConn, err error) {
+	resumes := r.canResume(err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.conn == conn {
+		if resumes {
+			err = nil
+		}
+		r.setLocked(nil, err)
+	}
+}
+
+func (r *Reconnector) limit() time.Duration { return cmp.Or(r.Limit, ReconnectTime) }
+
+// reconnect connects again after a link was cut. If it cannot, the error has how that ended.
+func (r *Reconnector) reconnect(ctx context.Context) error {
+	ended, limit := r.cut, r.limit()
+	r.cut = nil
+	timeout, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	began := time.Now()
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		attempt, giveUp := context.WithTimeout(timeout, attemptTime)
+		conn, err := r.Connect(attempt)
+		if err == nil {
+			err = r.resume(attempt, conn)
+		}
+		giveUp()
+		if conn != nil {
+			if err == nil {
+				r.Notify(fmt.Sprintf("the link to the server is back, after %v", time.Since(began).Round(time.Second)))
+				return nil
+			}
+			_ = conn.Close() // it has ended
+		}
+		select {
+		case <-time.After(pause):
+			continue
+		case <-timeout.Done():
+		}
+		if ctx.Err() == nil {
+			ended = &GivenUpError{ended, err, limit}
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.setLocked(nil, cmp.Or(r.err, ended))
+		return ended
+	}
+}
+
+// GivenUpError means that a link did not come back.
+type GivenUpError struct {
+	ended, last error
+	limit       time.Duration
+}
+
+func (e *GivenUpError) Error() string {
+	return fmt.Sprintf("%v; it could not be connected again within %v: %v", e.ended, e.limit, e.last)
+}
+
+// Attempts says, in a sentence, how long it was tried, and what came of that.
+func (e *GivenUpError) Attempts() string {
+	return fmt.Sprintf("It could not be connected again within %v: %v.", e.limit, strings.TrimSuffix(e.last.Error(), "."))
+}
+
+func (e *GivenUpError) Unwrap() error { return e.ended }
+
+// repeatable are the requests that may be sent again: they only read, or set a value.
+var repeatable = []string{"session/prompt", "session/list", "session/status", "session/options", "session/set_mode", "session/set_model", "session/set_config_option", "providers/list"}
+
+// refuseUnknown answers the requests of which it is not known whether they took effect.
+func (r *Reconnector) refuseUnknown() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pending = slices.DeleteFunc(r.pending, func(p *pendingMessage) bool {
+		if p.own != nil || !p.sent || slices.Contains(repeatable, p.method) {
+			return false
+		}
+		r.put(jsonrpc.EncodeError(p.id, jsonrpc.InternalError("outcome_unknown", "The link to the server was cut before the answer to "+p.method+" came, so it is not known whether it was done. Look before you try again.")))
+		return true
+	})
+}
+
+// resume brings a new connection to where the last one was, and makes it the current one.
+func (r *Reconnector) resume(ctx context.Context, conn MessageConn) error {
+	const id = `"droid-acp/initialize"`
+	h, _ := jsonrpc.ReadHead(r.initialize)
+	if err := conn.Write(ctx, h.WithID(r.initialize, id)); err != nil {
+		return err
+	}
+	for answered := false; !answered; {
+		line, err := conn.Read(ctx)
+		if err != nil {
+			return err
+		}
+		h, _ := jsonrpc.ReadHead(line)
+		if answered = h.Method == "" && string(h.ID) == id; answered && h.Result == 0 { // anything else is about no session
+			return fmt.Errorf("the server does not take this client again: %s", rawjson.Unquote(rawjson.Field(rawjson.Field(line, "error"), "message")))
+		}
+	}
+	for _, line := range r.lost() {
+		if err := conn.Write(ctx, bytes.TrimSpace(line)); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return r.err // Close was called
+	}
+	r.setLocked(conn, nil)
+	if len(r.sessions) == 0 {
+		r.withdrawQuestions()
+	}
+	return nil
+}
+
+// lost returns what a new connection must get.
+func (r *Reconnector) lost() (lines [][]byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pending = slices.DeleteFunc(r.pending, func(p *pendingMessage) bool { return p.own != nil })
+	repeated := slices.Clone(r.pending)
+	for i, line := range r.providers {
+		h, _ := jsonrpc.ReadHead(line)
+		lines = append(lines, r.ask(h.WithID(line, fmt.Sprintf(`"droid-acp/provider/%d/%d"`, r.links, i)), func([]byte) {}))
+	}
+	for id, s := range r.sessions {
+		lines = append(lines, r.load(id, s))
+	}
+	for _, p := range repeated {
+		if p.sent {
+			lines = append(lines, p.line)
+		}
+		if p.sent && p.cancelled != nil {
+			lines = append(lines, p.cancelled)
+		}
+	}
+	return lines
+}
+
+// ask records a request of this end, and returns it.
+func (r *Reconnector) ask(line []byte, done func(result []byte)) []byte {
+	h, _ := jsonrpc.ReadHead(line)
+	r.pending = append(r.pending, &pendingMessage{id: bytes.Clone(h.ID), own: done, sent: true})
+	return line
+}
+
+// request returns a request of this end about a session.
+func (r *Reconnector) request(method, session string, s *openSession, after json.RawMessage, done func(result []byte)) []byte {
+	open := map[string]any{}
+	for name, value := range s.params {
+		open[name] = value
+	}
+	if after != nil {
+		open["_meta"] = map[string]any{"droid-acp": map[string]any{"after": after}}
+	}
+	id, _ := json.Marshal(fmt.Sprintf("droid-acp/%s/%s/%d", method, session, r.links))
+	line, _ := jsonrpc.EncodeCall(id, method, open) // raw JSON can be encoded
+	return r.ask(line, done)
+}
+
+// load returns the request that loads what the editor has missed of a session.
+func (r *Reconnector) load(id string, s *openSession) []byte {
+	at := s.at
+	if at == nil {
+		at = json.RawMessage("{}") // it is refused
+	}
+	return r.request("session/load", id, s, at, func(result []byte) {
+		if result == nil {
+			r.failLoad(id, s)
+			return
+		}
+		r.advance(id, result)
+	})
+}
+
+// withdrawQuestions takes back, from the editor, the questions that the server did not ask again: it does so before it answers a load.
+func (r *Reconnector) withdrawQuestions() {
+	for key, q := range r.questions {
+		if q.link == r.links {
+			continue
+		}
+		delete(r.questions, key)
+		if line, err := jsonrpc.EncodeCall(nil, "$/cancel_request", map[string]json.RawMessage{"requestId": q.id}); err == nil && q.answer == nil {
+			r.put(line)
+		}
+	}
+}
+
+// failLoad handles that the server cannot send what the editor has missed: its prompts have an unknown outcome, and the session is opened
+// again without its history.
+func (r *Reconnector) failLoad(id string, s *openSession) {
+	for i, p := range r.pending {
+		if p.session != id || p.own != nil || !p.sent {
+			continue
+		}
+		r.put(jsonrpc.EncodeError(p.id, jsonrpc.InternalError("outcome_unknown", "The link to the server was cut, and meanwhile the session was closed or loaded anew there, so it is not known how this ended. Open the session again to see it.")))
+		r.pending[i] = &pendingMessage{id: p.id, own: func([]byte) {}, sent: true} // its answer is dropped
+	}
+	notice := "What was said in this session while the link to the server was cut is not all shown here. Open the session again to see it."
+	line := r.request("session/resume", id, s, nil, func(result []byte) {
+		if result == nil {
+			delete(r.sessions, id)
+			notice = "This session is no longer open at the server, which the link was cut from. Open it again to go on."
+		} else {
+			r.advance(id, result)
+		}
+		if line, err := jsonrpc.EncodeCall(nil, "session/update", map[string]any{"sessionId": id, "update": map[string]any{
+			"sessionUpdate": "agent_message_chunk", "content": map[string]string{"type": "text", "text": "\n\n" + notice + "\n\n"}, "_meta": map[string]any{"droid-acp": map[string]bool{"notice": true}},
+		}}); err == nil {
+			r.put(line)
+		}
+	})
+	r.later = append(r.later, bytes.TrimSpace(line))
+}
