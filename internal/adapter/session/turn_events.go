@@ -45,7 +45,7 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 	s.replaceRevoked()
 	p := s.prompts.Of(ev.RequestID)
 	if p == nil {
-		s.log.Info("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
+		s.log.Info("droid ended a turn that no prompt waits for", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
 		if ev.RequestID == "" && ev.Reason == stream.ReasonProcessExit && !s.ended {
 			s.update(render.Notice("What droid was doing by itself ended, since its process has."))
 		}

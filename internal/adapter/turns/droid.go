@@ -1,5 +1,7 @@
 package turns
 
+import "cmp"
+
 // MaxCrashes is how often in a row droid may die before it is not started again. A
 // turn that droid completes starts the count again.
 const MaxCrashes = 3
@@ -28,17 +30,15 @@ func (m *Machine) Ended(request string, how How, why error) (known bool, actions
 	return true, m.flush()
 }
 
-// endOf is how a prompt ends that droid ended.
+// endOf returns the end of a prompt whose turn droid has ended. A turn that droid completed before it died is complete.
 func (m *Machine) endOf(p *prompt, how How, why error) End {
 	switch {
 	case p.cancelled:
 		// ACP: after session/cancel the answer is "cancelled", also when droid completed
 		// or failed in the meantime.
 		return End{Cancelled: true}
-	case p.crash != nil:
-		return End{Err: p.crash}
 	case how == Failed:
-		return End{Err: why}
+		return End{Err: cmp.Or(p.crash, why)}
 	case how == Cancelled:
 		return End{Cancelled: true}
 	}

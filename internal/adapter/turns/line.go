@@ -8,14 +8,14 @@ import "slices"
 type Scope int
 
 const (
-	// Session is a change of all but the next ones.
+	// Session is any change that is neither Calls nor Stricter.
 	Session Scope = iota + 1
 	// Calls is a change of the calls of the model: which model, with which effort. A prompt's first call
 	// comes some time after droid has begun with it and would follow the change (0.99 to
 	// 0.225). Nothing but the model's answer reports that it was made; where that takes longer
 	// than CallTime, the user need not wait for it.
 	Calls
-	// Stricter is a mode that asks for more than the one that holds, where no change was asked before it.
+	// Stricter is a mode that asks for at least as much as the current one, if no change was requested before it.
 	Stricter
 
 	turn    // a prompt that begins a turn

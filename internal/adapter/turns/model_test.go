@@ -326,7 +326,7 @@ func (w *world) droidEnds() {
 	}
 	how := []How{Completed, Completed, Cancelled, Failed}[w.rng.Intn(4)]
 	w.note("ended %d how %d", t.id, how)
-	if how == Completed && !t.cancelled && !w.dead {
+	if how == Completed && !t.cancelled {
 		w.crashes = 0
 	}
 	known, actions := w.m.Ended(t.request, how, errSome)

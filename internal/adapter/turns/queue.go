@@ -18,7 +18,7 @@ type Queue[P any] struct {
 	acting  bool     // Do is at work on them
 }
 
-// NewQueue returns a Queue for m. act carries out one action.
+// NewQueue returns a Queue for m. act carries out one action; it must not block, nor release the lock that guards the Queue.
 func NewQueue[P any](m *Machine, act func(Action)) Queue[P] {
 	return Queue[P]{Machine: m, open: make(map[ID]P), act: act}
 }

@@ -106,7 +106,7 @@ func (m *Machine) cancelRunning(now time.Time) {
 	switch {
 	case p.kind == Process:
 		m.do(Stop{p.id})
-	case p.stage == committed:
+	case p.stage == committed: // a cancel does not end it
 	case p.stage == starting:
 		m.do(RefuseQuestions{}) // before the next one begins
 		m.finish(p, End{Cancelled: true})

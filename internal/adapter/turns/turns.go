@@ -154,7 +154,8 @@ func (p *prompt) toDroid() bool { return p.kind == ToDroid || p.kind == Alone }
 // withDroid reports whether droid has the prompt, or is about to get it.
 func (p *prompt) withDroid() bool { return p.stage == sent || p.stage == taken }
 
-// Machine is the queue of a session: the prompts and changes that are not over, and who calls droid. Make it with New.
+// Machine is the queue of a session: the prompts and changes that are not over, and who calls droid. Make it with New. It is not safe for
+// concurrent use: the session's lock guards it.
 type Machine struct {
 	newRequest func() string
 

@@ -138,7 +138,7 @@ func TestPromptsAnsweredHere(t *testing.T) {
 	require.Empty(t, m.Complete(3))
 }
 
-// TestEndings of prompts that droid ends.
+// TestEndings checks how prompts end that droid ends.
 func TestEndings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before func(m *Machine)
@@ -150,7 +150,8 @@ func TestEndings(t *testing.T) {
 		"failed":    {func(*Machine) {}, Failed, End{Err: errSome}},
 		"stopped":   {func(*Machine) {}, Cancelled, End{Cancelled: true}},
 		"cancelled": {func(m *Machine) { m.Cancel(begin) }, Failed, End{Cancelled: true}},
-		"crashed":   {func(m *Machine) { m.ProcessExited("", errors.New("crash")) }, Completed, End{Err: errors.New("crash")}},
+		"crashed":   {func(m *Machine) { m.ProcessExited("", errors.New("crash")) }, Failed, End{Err: errors.New("crash")}},
+		"finished":  {func(m *Machine) { m.Shown(); m.ProcessExited("", errors.New("crash")) }, Completed, End{}},
 	} {
 		m := working(t)
 		tc.before(m)

@@ -96,10 +96,10 @@ func (c *Calls) Defer(ev quirks.Event) *Deferred {
 	return c.deferred
 }
 
-// Waiting returns the job that waits, nil for none.
+// Waiting returns the deferred events, nil for none.
 func (c *Calls) Waiting() *Deferred { return c.deferred }
 
-// Behind has events wait behind the one that waits. It reports false when none does.
+// Behind appends events to the deferred ones. It returns false if there are none.
 func (c *Calls) Behind(events []quirks.Event) bool {
 	if c.deferred != nil {
 		c.deferred.events = append(c.deferred.events, events...)

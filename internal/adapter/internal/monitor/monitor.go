@@ -71,8 +71,8 @@ func (m *Monitor) Lock() {
 	}
 }
 
-// Unlock releases the lock, which the caller must hold. It goes to the caller of Go whose function this ends, else to the oldest waiter
-// whose condition holds, else to the first in the queue.
+// Unlock releases the lock, which the caller must hold. If Go has lent it, it returns to the lender. Otherwise it goes to the oldest waiter
+// whose condition holds; if there is none and Hooks.Advance has nothing to do, to the first in the queue.
 func (m *Monitor) Unlock() {
 	if n := len(m.lenders); n > 0 {
 		lender := m.lenders[n-1]
@@ -153,8 +153,8 @@ func (m *Monitor) Unlocked(who, what string, f func()) {
 	f()
 }
 
-// Go runs f in another goroutine, which holds the lock. It returns when that releases the lock for the first time. The caller must hold
-// the lock, and holds it again afterwards.
+// Go runs f in a new goroutine, to which it lends the lock. It returns when f first releases the lock, or returns; no other goroutine holds
+// the lock in between. f may have changed whatever the lock guards. The caller must hold the lock, and holds it again afterwards.
 func (m *Monitor) Go(f func()) {
 	w := newWaiter(nil)
 	m.lenders = append(m.lenders, w)

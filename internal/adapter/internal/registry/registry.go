@@ -160,7 +160,7 @@ func (r *Registry[S]) idsOf(s S) (ids []string) {
 	return ids
 }
 
-// Cancel cancels the queued prompts of a session, and returns the session.
+// Cancel marks the tickets of a session as cancelled, which ends waiting prompts (see Prompts), and returns the session.
 func (r *Registry[S]) Cancel(id string) (s S, known bool) {
 	r.mu.Lock()
 	defer r.unlock()

@@ -165,7 +165,8 @@ func (d *Questions) DroidGone() {
 	d.takeBack(Withdrawn, func(q *Question) bool { return q.id != "" })
 }
 
-// Refuse withdraws droid's questions; the callers of Open then refuse them to droid.
+// Refuse withdraws droid's questions. The function given to Open then refuses them to droid: at once for a question that waits, otherwise
+// when it is closed.
 func (d *Questions) Refuse() { d.takeBack(Refused, func(q *Question) bool { return q.id != "" }) }
 
 // End withdraws all questions, because the session ends.
