@@ -127,6 +127,10 @@ func TestArchiveInOtherWindow(t *testing.T) {
 		first.mustCall("session/load", h.params(first.id), nil)
 		require.Equal(t, "Hi.", first.say("hello"))
 		require.Equal(t, []string{first.id}, second.listedAs(h, ""))
+
+		first.mustCall("session/archive", map[string]any{"sessionId": first.id}, nil)
+		second.mustCall("session/delete", map[string]any{"sessionId": first.id}, nil) // droid may not have exited yet
+		require.Empty(t, second.listedAs(h, "include"))
 	})
 }
 

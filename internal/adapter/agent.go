@@ -56,6 +56,9 @@ type Agent struct {
 	peer
 	served editorFiles // by initialize, guarded by mu
 	droids droid.Fleet
+
+	subscriptions listSubscriptions
+
 	cancel context.CancelFunc // ends Context
 }
 
@@ -72,6 +75,8 @@ func New(cfg Config) *Agent {
 		CommandFor: command.Terminal,
 		Sessions:   registry.New[*session.Session](),
 		Texts:      session.NewFileReader(),
+		Searching:  make(chan struct{}, 1),
+		RowChanged: a.subscriptions.changed,
 		Provider:   &providers.Provider{List: (*gateway.Gateway).Models},
 	}
 	a.Context, a.cancel = context.WithCancel(context.Background())
@@ -175,6 +180,7 @@ func (a *Agent) handle(c *wire.Call) (any, *jsonrpc.Error) {
 	result, err := a.serve(c)
 	err = session.NotCancelled(c, err)
 	logCall(a.Log, c, began, result, err)
+	a.subscriptions.changed() // a session may have been archived, deleted or named
 	return result, a.ClientError(c, err)
 }
 
@@ -190,13 +196,20 @@ func (a *Agent) serve(c *wire.Call) (any, *jsonrpc.Error) {
 		handler, ok = a.extensions()[c.Method]
 	}
 	if !ok {
-		method := visible.Line(c.Method)
-		return nil, &jsonrpc.Error{Code: -32601, Message: "Method not found: " + method, Data: map[string]string{"method": method}}
+		handler, ok = a.indexMethods()[c.Method]
+	}
+	if !ok {
+		return nil, methodNotFound(c.Method)
 	}
 	if err := a.checkInitialized(c.Method); err != nil {
 		return nil, err
 	}
 	return handler(c)
+}
+
+func methodNotFound(name string) *jsonrpc.Error {
+	method := visible.Line(name)
+	return &jsonrpc.Error{Code: -32601, Message: "Method not found: " + method, Data: map[string]string{"method": method}}
 }
 
 // methods are the ACP methods that this agent has.

@@ -10,5 +10,6 @@ func MethodNames() []string {
 	var a Agent
 	all := a.methods()
 	maps.Copy(all, a.extensions())
+	maps.Copy(all, a.indexMethods())
 	return slices.Sorted(maps.Keys(all))
 }

@@ -108,6 +108,6 @@ func (a *Agent) directoryOf(c *wire.Call, named string) (string, *jsonrpc.Error)
 func (a *Agent) listed(s store.Session) protocol.ListedSession {
 	return protocol.ListedSession{
 		SessionID: s.ID, CWD: s.CWD, Title: protocol.Line(s.Title), UpdatedAt: s.UpdatedAt.UTC().Format(time.RFC3339Nano), Archived: s.Archived,
-		AdditionalDirectories: a.rootsOf(s.ID),
+		AdditionalDirectories: a.rootsOf(s.ID), Meta: a.indexMeta(s),
 	}
 }

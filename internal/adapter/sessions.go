@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"droid-acp/internal/acp/protocol"
@@ -85,6 +86,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 		CWD      string              `json:"cwd"`
 		Cursor   string              `json:"cursor"`
 		Archived store.ArchiveFilter `json:"archived"`
+		Meta     json.RawMessage     `json:"_meta"`
 	}
 	if !acperr.Empty(c.Params) {
 		if err := acperr.Decode(c.Params, &params); err != nil {
@@ -96,28 +98,37 @@ func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 	default:
 		return nil, acperr.InvalidParams("archived is %.80q; it is exclude, include or only", params.Archived)
 	}
+	q := store.Query{Cursor: params.Cursor, Limit: pageSize, Archived: params.Archived}
+	if params.Cursor != "" {
+		q.Limit = furtherSize
+	}
+	if a.Client.SessionIndex {
+		if err := indexQuery(&q, params.Meta); err != nil {
+			return nil, err
+		}
+	}
 	c.Async()
-	cwd, failure := a.directoryOf(c, params.CWD)
-	if failure != nil {
+	var failure *jsonrpc.Error
+	if q.CWD, failure = a.directoryOf(c, params.CWD); failure != nil {
 		return nil, failure
 	}
-	limit := pageSize
-	if params.Cursor != "" {
-		limit = furtherSize
-	}
-	page, err := a.ListStored(c.Context, store.Query{CWD: cwd, Cursor: params.Cursor, Limit: limit, Archived: params.Archived})
-	var bad *store.BadCursorError
-	switch {
-	case errors.As(err, &bad):
-		return nil, acperr.InvalidParams("unknown cursor; begin again without one")
-	case err != nil:
-		return nil, acperr.Internal("list_failed", "The sessions could not be listed: "+err.Error())
+	page, err := a.ListStored(c.Context, q)
+	if err != nil {
+		return nil, notListed(err)
 	}
 	result := protocol.ListResult{Sessions: make([]protocol.ListedSession, 0, len(page.Sessions)), NextCursor: page.NextCursor}
 	for _, s := range page.Sessions {
 		result.Sessions = append(result.Sessions, a.listed(s))
 	}
 	return result, nil
+}
+
+// notListed is the error where the store cannot be listed.
+func notListed(err error) *jsonrpc.Error {
+	if errors.As(err, new(*store.BadCursorError)) {
+		return acperr.InvalidParams("unknown cursor; begin again without one")
+	}
+	return acperr.Internal("list_failed", "The sessions could not be listed: "+err.Error())
 }
 
 // rootsOf are the additional directories of a session that is open here, nil for others.

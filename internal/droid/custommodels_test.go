@@ -87,6 +87,7 @@ func TestModelsOfAProviderAreTheDefault(t *testing.T) {
 		{`{"sessionDefaultSettings":{"model":"users"}}`, nil, map[string]string{"model": "custom:main:a"}},
 		{`{"sessionDefaultSettings":{"model":"users"}}`, map[string]string{"model": "projects"}, map[string]string{"model": "custom:main:a"}},
 		{`{"sessionDefaultSettings":{"model":"users"}}`, map[string]string{"specModeModel": "projects"}, map[string]string{"model": "custom:main:a", "specModeModel": "custom:main:a"}},
+		{`{"sessionDefaultSettings":`, nil, map[string]string{"model": "custom:main:a", "specModeModel": "custom:main:a"}}, // which may name one
 		{`{"sessionDefaultSettings":{"specModeModel":"users"}}`, nil, map[string]string{"model": "custom:main:a", "specModeModel": "custom:main:a"}},
 	} {
 		require.NoError(t, os.WriteFile(settings, []byte(tc.user), 0o600))

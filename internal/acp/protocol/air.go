@@ -15,6 +15,7 @@ const (
 	AirLoadReplayEnd  = "loadReplayEnd"  // takes a mark where the replay of a load ends
 	// AirSubagentSessions shows subagents as sessions, see AirSubagents.
 	AirSubagentSessions = "nativeSubagentSessions"
+	AirSessionIndex     = "sessionIndex" // keeps a list of sessions, see session_index.go
 )
 
 // airVersion is the version of Air's extensions.
@@ -47,6 +48,12 @@ func (c ClientCapabilities) AirAnswer() map[string]any {
 			answered = append(answered, capability.name)
 		}
 	}
+	if c.SessionIndex {
+		answered = append(answered, AirSessionIndex, "sessionBatchGet", "sessionArchive", "sessionRename")
+	}
+	if c.SubscribesLists() {
+		answered = append(answered, "sessionListSubscribe")
+	}
 	return map[string]any{"air": map[string]any{"version": airVersion, "capabilities": answered}}
 }
 
@@ -64,6 +71,7 @@ type AirFields struct {
 	Permission     *AirPermission  `json:"permission,omitempty"`     // of session/request_permission
 	Kind           string          `json:"kind,omitempty"`           // of a mode
 	CustomAnswer   *CustomAnswer   `json:"customAnswer,omitempty"`   // of a field of a form
+	*AirRow
 }
 
 // OnlyAir is a _meta with nothing else.

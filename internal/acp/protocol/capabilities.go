@@ -20,6 +20,7 @@ type ClientCapabilities struct {
 	SessionFailures bool // SessionFailure (Air)
 	Subagents       SubagentForm
 	LoadReplayEnd   bool // a mark where the replay of a load ends (Air)
+	SessionIndex    bool // AirSessionIndex
 	BooleanOptions  bool // options of type "boolean" among configOptions
 	TerminalLogin   bool // auth methods of type "terminal"
 	Activity        bool // ActivityMethod, declared only by servers
@@ -55,6 +56,7 @@ func ParseCapabilities(raw, info json.RawMessage) ClientCapabilities {
 	var air []string
 	read.Air, air = airDeclared(caps["_meta"])
 	read.AsyncTasks, read.SessionFailures, read.LoadReplayEnd = slices.Contains(air, AirAsyncTasks), slices.Contains(air, AirSessionFailure), slices.Contains(air, AirLoadReplayEnd)
+	read.SessionIndex = slices.Contains(air, AirSessionIndex)
 	read.Subagents = subagentForm(isObject(caps["subagents"]), read.Air, slices.Contains(air, AirSubagentSessions))
 	own := Fields(Fields(caps["_meta"])["droid-acp"])
 	read.shared, read.Activity = string(own["shared"]) == "true", string(own["activity"]) == "true"

@@ -103,4 +103,5 @@ type ListedSession struct {
 	Archived  bool   `json:"archived"` // unstable in ACP
 	// AdditionalDirectories is set for sessions that are open in this agent.
 	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`
+	Meta                  *OnlyAir `json:"_meta,omitempty"` // an AirRow
 }

@@ -67,10 +67,12 @@ type Deps struct {
 	Texts       *FileReader                           // reads files that are shown
 	EditorFiles *editorfs.Files                       // as the editor has them, nil where files are on the disk; set before any session
 	LeftEdits   *editorfs.Files                       // has what an earlier agent left and could not complete, nil where that is not known; set before any session
+	Searching   chan struct{}                         // has one element while a search runs, and room for no more
 	Calls       *files.CallLimiter                    // of the disk, which may hang
 	MayStillRun func(process int, output string) bool // droid.MayStillRun
 	Conn        *wire.Conn                            // to the editor
 	Flight      *flight.Connection                    // of Conn, nil without a recorder
+	RowChanged  func()                                // notes that the row of a session in a list has changed, and does not wait
 	Context     context.Context                       // ends when the editor has disconnected or Serve is to stop
 	Log         *zap.Logger
 }

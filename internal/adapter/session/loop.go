@@ -89,6 +89,7 @@ func (s *Session) advance() bool {
 		return true
 	}
 	s.reportActivity()
+	s.updateRow()
 	s.listen()
 	return false
 }

@@ -30,7 +30,10 @@ const (
 	searchTime = 45 * time.Second
 )
 
-var errSearchTime = errors.New("droid did not end the search within 45 seconds, and was stopped; try again, as it keeps what it has read")
+var (
+	errSearchTime = errors.New("droid did not end the search within 45 seconds, and was stopped; try again, as it keeps what it has read")
+	errSearchBusy = errors.New("other searches took more than 45 seconds; try again when they have ended")
+)
 
 // FoundSession is a stored session in which droid has found a text.
 type FoundSession struct {
@@ -68,7 +71,24 @@ func (d *Deps) Search(ctx context.Context, q SearchQuery) ([]FoundSession, *json
 	return found, nil
 }
 
+// beginSearch waits until no other search runs: each is a process. The caller calls end when its own has ended.
+func (d *Deps) beginSearch(ctx context.Context) (end func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, searchTime, errSearchBusy)
+	defer cancel()
+	select {
+	case d.Searching <- struct{}{}:
+		return func() { <-d.Searching }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 func (d *Deps) search(ctx context.Context, q SearchQuery) ([]FoundSession, error) {
+	end, err := d.beginSearch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	ctx, cancel := context.WithTimeoutCause(ctx, searchTime, errSearchTime)
 	defer cancel()
 	path, err := files.CallBounded(ctx, d.Calls, "Locate", "droid", func(string) (string, error) { return d.Config.Locate() })

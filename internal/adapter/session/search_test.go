@@ -180,6 +180,36 @@ func TestSearchThatHangs(t *testing.T) {
 	})
 }
 
+// One search runs at a time, and the next waits for it. A cancel ends the wait. What waits too long ends with words.
+func TestSearchesOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openSearched(t)
+		s.hangs = true
+		const params = `{"query":"x","cwd":"/workspace"}`
+		first, second, third := s.request("_droid/search", params), s.request("_droid/search", params), s.prompt("/search y")
+		s.settle()
+		require.Equal(t, []string{"x"}, s.queries)
+		s.notify("$/cancel_request", `{"requestId":`+second+`}`)
+		require.Equal(t, -32800, s.await(second).Error.Code)
+		s.notify("$/cancel_request", `{"requestId":`+first+`}`)
+		require.Equal(t, -32800, s.await(first).Error.Code)
+		s.settle()
+		require.Equal(t, []string{"x", "y"}, s.queries, "the next begins")
+		time.Sleep(time.Second)
+		fourth, fifth := s.request("_droid/search", params), s.request("_droid/search", params)
+		require.Equal(t, "end_turn", ended(s.await(third)))
+		said := ""
+		for _, late := range []string{fourth, fifth} {
+			answer := s.await(late)
+			require.NotNil(t, answer.Error)
+			said += answer.Error.Message + string(answer.Error.Data)
+		}
+		require.Equal(t, []string{"x", "y", "x"}, s.queries, "one of the two did not begin")
+		require.Contains(t, said, "other searches took more than 45 seconds; try again when they have ended")
+		require.Contains(t, said, "droid did not end the search within 45 seconds")
+	})
+}
+
 // writeSession writes a session of a directory.
 func writeSession(t *testing.T, root, id, cwd string) {
 	t.Helper()

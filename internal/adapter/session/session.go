@@ -69,6 +69,7 @@ type Session struct {
 	refreshes   int            // that are wanted in this turn, see lookInTurn
 	loading     loadingMark    // keeps other agents from deleting it from before droid loads it until storeLock does
 	activity    activity
+	row         atomic.Pointer[row]         // nil before the first, and for a client that has no session index
 	subagents   map[string]*subagentSession // those that the client is shown as sessions, by their ids
 }
 

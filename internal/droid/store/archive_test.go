@@ -104,6 +104,22 @@ func TestDamagedArchive(t *testing.T) {
 	}
 }
 
+// What another process archives or restores is seen at once, and stays when this one changes the list.
+func TestArchiveOfAnotherProcess(t *testing.T) {
+	s := newStore(t)
+	for i, id := range []string{"a", "b"} {
+		s.session(id, abs("/w"), i)
+	}
+	other := New(s.root, nil)
+	require.NoError(t, s.SetArchived(true, "a"))
+	require.NoError(t, other.SetArchived(true, "b"))
+	require.Empty(t, s.archived("", 5))
+	require.NoError(t, other.SetArchived(false, "a"))
+	require.Equal(t, []string{"a"}, s.archived("", 5))
+	require.NoError(t, s.SetArchived(true, "a"))
+	require.ElementsMatch(t, []string{"a", "b"}, s.archived(OnlyArchived, 5))
+}
+
 // Of the changes of several processes none is lost, and each reader finds a complete file.
 func TestArchiveAtOnce(t *testing.T) {
 	s := newStore(t)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -123,6 +124,7 @@ type agent struct {
 	ending        bool                    // it is sent nothing more
 	killRequested chan struct{}           // closed by kill
 	killed        bool
+	later         []func() // run when it has ended
 
 	subagents map[string]*subagent // that it has announced, by their ids
 }
@@ -574,6 +576,10 @@ func (a *agent) handleExit(e *jsonrpc.Error) {
 			}
 			open.end()
 		}
+	}
+	maps.DeleteFunc(s.closedIn, func(_ string, in *agent) bool { return in == a })
+	for _, f := range a.later {
+		f()
 	}
 	for _, c := range a.clients {
 		if !expected && !a.queryOnly && a.proc != nil {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -50,5 +51,58 @@ func TestAirAmongOthers(t *testing.T) {
 		require.NotContains(t, heard, "jetbrains")
 		require.NotContains(t, heard, "loadReplayEnd")
 		require.Contains(t, raw(one), `"permission":{"version":1}`)
+	})
+}
+
+// The methods of Air's index do at the server what those of ACP do, also in an agent of a client that has none. Who has not declared the
+// index gets an agent's answer, and changes nothing.
+func TestSessionIndexOfAir(t *testing.T) {
+	const air = `{"_meta":{"jetbrains":{"air":{"version":1,"capabilities":["sessionIndex"]}}}}`
+	withServer(t, func(t *testing.T, h *testServer) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		two, own := h.client("air", air)
+		two.asks("_session/rename", "s1")
+		renaming := a.next()
+		require.Equal(t, "session/set_title", renaming.Method)
+		require.Equal(t, "s1", renaming.Params["sessionId"])
+		a.answer(renaming, `{}`)
+		two.say(`{"jsonrpc":"2.0","id":"x","Method":"_session/archive","params":{"sessionId":"s1"}}`)
+		archiving := a.next()
+		require.Equal(t, "session/archive", archiving.Method)
+		two.load("s1")
+		a.hearsNothing()
+		own.hearsNothing()
+		a.answer(archiving, `{}`)
+		require.Contains(t, strings.Join(one.take(), "\n"), "air has archived this session")
+		require.Empty(t, h.Status().Sessions[0].Clients)
+		require.Contains(t, two.take(), "x= {}")
+		loaded := h.agents()[1]
+		require.Equal(t, "session/load", loaded.next().Method, "which waited for it")
+
+		three, _ := h.client("Vim", everything)
+		three.say(`{"jsonrpc":"2.0","id":"b","method":"_session/batch_get","params":{"sessionIds":["s1"]}}`)
+		require.Equal(t, "_session/batch_get", h.lastQueryAgent().next().Method)
+		require.Len(t, h.agents(), 2, "it needs no agent that opens sessions")
+		for _, a := range h.all() {
+			require.Contains(t, fmt.Sprint(a.greeted().Params["clientCapabilities"]), "droid-acp:map[activity:true", "each agent learns that it has a server")
+		}
+	})
+	withServer(t, func(t *testing.T, h *testServer) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		two, _ := h.client("Emacs", everything)
+		two.load("s1")
+		two.take()
+		for _, method := range []string{"_session/archive", "_session/rename"} {
+			two.asks(method, "s1")
+			own := h.lastQueryAgent()
+			asked := own.next()
+			require.Equal(t, method, asked.Method)
+			own.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32601,"message":"no"}}`, asked.ID)
+			require.Equal(t, []string{"x! no"}, two.take())
+			a.hearsNothing()
+		}
+		require.Len(t, h.Status().Sessions[0].Clients, 2)
 	})
 }

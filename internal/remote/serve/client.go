@@ -245,6 +245,7 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	params["clientCapabilities"] = protocol.ServerCapabilities(params["clientCapabilities"], c.caps.UpdatesInPromptsOnly())
 	c.declared, _ = json.Marshal(params) // decoded JSON can be encoded
 	c.queryAgent = c.server.startAgent(c, true, false)
+	line, h = withParams(h, h.Method, c.declared)
 	c.forward(c.queryAgent, line, h, nil).done = func(_ []byte, err error) {
 		if err != nil {
 			c.declared = nil // it may try again
@@ -326,11 +327,14 @@ func (c *Client) cancel(line []byte, h jsonrpc.Head) {
 // route passes a request or notification to the agent that has its session open for this client. A message about a session that the client
 // has not opened is answered as an agent answers that does not have it open.
 func (c *Client) route(line []byte, h jsonrpc.Head) {
+	if method := protocol.AirMethods[h.Method]; method != "" && c.caps.SessionIndex {
+		line, h = withParams(h, method, paramsOf(line, h))
+	}
 	id := textAt(paramsOf(line, h), "sessionId")
 	open := c.find(id)
 	reopens := h.Method == "session/load" || h.Method == "session/resume"
 	leaves := h.Method == "session/close"
-	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && h.Method != "session/list" && h.Method != "initialize")
+	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && !isQuery(h.Method))
 	provider, changes := c.providerChange(line, h)
 	switch {
 	case open == nil && afterOf(line, h) != nil:
@@ -353,9 +357,15 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 			return
 		}
 		c.forward(c.sessionAgent(but), line, h, nil)
+	case open == nil && h.Method == "session/delete" && h.ID != nil && c.closedIn(id) != nil:
+		if a := c.closedIn(id); a.ending {
+			a.later = append(a.later, c.deferred(line))
+		} else {
+			c.forward(a, line, h, nil)
+		}
 	case open == nil && c.agent != nil && !c.agent.ending && h.Method != "session/delete": // it may know its sessions by other IDs, too
 		c.forward(c.agent, line, h, nil)
-	case open == nil:
+	case open == nil, protocol.AirMethods[h.Method] != "": // which the client has not declared
 		c.forwardQuery(line, h)
 	case h.Method == "session/status" && h.ID != nil && !open.agent.ending: // for any client, and not as a use of the session
 		c.forward(open.agent, line, h, open)
@@ -383,6 +393,11 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 		open.changing = open.changing || leaves && h.ID != nil // whoever opens it waits until it is closed
 		c.forward(open.agent, line, h, open)
 	}
+}
+
+// isQuery reports whether a method without a session needs no agent that opens sessions.
+func isQuery(method string) bool {
+	return method == "session/list" || method == protocol.AirBatchGet || method == "initialize"
 }
 
 // deleteSession deletes a session through its agent, unless another client has it open or something runs in it unseen.
@@ -504,6 +519,14 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *
 	}
 	a.put(append(h.WithID(line, id), '\n'))
 	return asked
+}
+
+// withParams returns a message with the ID of another one, and its head.
+func withParams(h jsonrpc.Head, method string, params []byte) ([]byte, jsonrpc.Head) {
+	line, _ := jsonrpc.EncodeCall(h.ID, method, json.RawMessage(params)) // valid JSON can be encoded
+	line = bytes.TrimSuffix(line, []byte("\n"))
+	h, _ = jsonrpc.ReadHead(line)
+	return line, h
 }
 
 // paramsOf returns the params of a message, nil if it has none. They alias its line.

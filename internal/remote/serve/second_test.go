@@ -144,6 +144,40 @@ func TestDeleteSession(t *testing.T) {
 	})
 }
 
+// An agent may still have the droid of a session that it has closed: it deletes the session itself, by any of its IDs, and if it is ending,
+// the session is deleted when it has ended.
+func TestDeleteClosedSession(t *testing.T) {
+	for _, method := range []string{"session/close", "session/archive"} {
+		for _, ending := range []bool{false, true} {
+			for _, id := range []string{"s1", "s2"} {
+				t.Run(fmt.Sprintf("%s, ending %v, by %s", method, ending, id), func(t *testing.T) {
+					inThread(t, func(t *testing.T, h *testServer, one *fakeClient, a *fakeAgent) {
+						two, own := h.client("Emacs", everything)
+						one.asks(method, "s1")
+						a.answer(a.next(), `{}`)
+						if ending {
+							a.stubborn = true
+							one.Disconnected()
+						}
+						two.asks("session/delete", id)
+						if ending {
+							own.hearsNothing()
+							a.exit()
+							synctest.Wait()
+							a = h.lastQueryAgent()
+						}
+						deleting := a.next()
+						require.Equal(t, "session/delete", deleting.Method)
+						require.Equal(t, id, deleting.Params["sessionId"])
+						a.answer(deleting, `{}`)
+						require.Equal(t, []string{"x= {}"}, two.take())
+					})
+				})
+			}
+		}
+	}
+}
+
 // Requests behind a load wait for it, as in an agent.
 func TestRequestsBehindALoad(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {

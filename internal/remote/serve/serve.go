@@ -174,6 +174,7 @@ type Server struct {
 	started      int // agents so far
 	clients      map[*Client]struct{}
 	sessions     map[string]*session
+	closedIn     map[string]*agent    // the running agents of closed sessions, whose processes they may not have ended yet
 	questions    map[string]*question // by the ID that clients got
 	lastID       int64                // of requests, in both directions
 	journals     int64                // number of journals begun
@@ -199,7 +200,7 @@ func New(o Options) (*Server, error) {
 	o.unfinishedSize = cmp.Or(o.unfinishedSize, unfinishedSize)
 	s := &Server{
 		Options: o, self: statFileID(o.Program), begun: time.Now(), env: os.Environ(), agents: map[*agent]struct{}{}, clients: map[*Client]struct{}{},
-		sessions: map[string]*session{}, questions: map[string]*question{}, changed: make(chan struct{}),
+		sessions: map[string]*session{}, closedIn: map[string]*agent{}, questions: map[string]*question{}, changed: make(chan struct{}),
 	}
 	if err := s.loadUnfinished(); err != nil {
 		return nil, fmt.Errorf("no journals can be kept: %w", err)

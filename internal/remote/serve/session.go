@@ -94,6 +94,7 @@ const maxHeld = 64 << 20
 func (s *Server) newSession(id string, a *agent, w openParams) *session {
 	open := &session{server: s, id: id, agent: a, params: w, journal: s.newJournal(id), lastState: Idle, since: time.Now()}
 	s.sessions[id] = open
+	delete(s.closedIn, id)
 	return open
 }
 
@@ -103,6 +104,7 @@ func (o *session) end() {
 		return
 	}
 	delete(o.server.sessions, o.id)
+	o.server.closedIn[o.id] = o.agent
 	o.server.Log.Info("a session ended", zap.String("session", o.id), zap.Int("agent", o.agent.pid()))
 	for _, q := range slices.Clone(o.questions) {
 		q.giveUp()

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -11,10 +12,10 @@ import (
 // An agent may know one conversation by several IDs, its thread: droid makes a new session when it compacts or rewinds one. The server has
 // a session open by one of them, which the agent is sent. A client may use any, and is sent the ID by which it opened the session.
 
-// resolveThread finds the open session of the thread that an ID belongs to, for find. It releases the lock while it reads the disk.
+// resolveThread finds the open or closed session of the thread that an ID belongs to, for find and closedIn. It releases the lock while it reads the disk.
 func (c *Client) resolveThread(id string) error {
 	s := c.server
-	if id == "" || s.Thread == nil || len(s.sessions) == 0 || c.find(id) != nil {
+	if id == "" || s.Thread == nil || len(s.sessions)+len(s.closedIn) == 0 || c.find(id) != nil {
 		return nil
 	}
 	hello := c.attachParams
@@ -22,7 +23,7 @@ func (c *Client) resolveThread(id string) error {
 	ids, err := s.Thread(hello, id)
 	s.mu.Lock()
 	for _, other := range slices.Backward(ids) {
-		if s.sessions[other] != nil {
+		if s.sessions[other] != nil || s.closedIn[other] != nil {
 			if c.threads == nil {
 				c.threads = map[string]string{}
 			}
@@ -39,6 +40,11 @@ func (c *Client) find(id string) *session {
 		return open
 	}
 	return c.server.sessions[c.threads[id]]
+}
+
+// closedIn returns the running agent that has closed the session that the client names by an ID, nil if there is none.
+func (c *Client) closedIn(id string) *agent {
+	return cmp.Or(c.server.closedIn[id], c.server.closedIn[c.threads[id]])
 }
 
 // setAlias records the ID by which the client knows a session, and returns the previous one.
