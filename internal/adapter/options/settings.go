@@ -45,7 +45,7 @@ type Setting struct {
 // settings are all settings, in the order of menus.
 var settings = []Setting{
 	{
-		ID: Mode, Called: "mode", Stored: Restored, Scope: turns.Session, Command: "mode", Summary: "Show or choose the mode", Hint: "mode",
+		ID: Mode, Called: "mode", Stored: Restored, Scope: turns.General, Command: "mode", Summary: "Show or choose the mode", Hint: "mode",
 		value: func(o *State) *string { return new(string(o.Mode())) },
 		option: func(o *State) protocol.ConfigOption {
 			return protocol.ConfigOption{Name: "Mode", Category: "mode", Description: "How much droid may do without asking", Options: o.modeValues()}
@@ -95,7 +95,7 @@ var settings = []Setting{
 		},
 	},
 	{
-		ID: FollowUp, Called: "follow-up", Stored: StoredInThread, Scope: turns.Session,
+		ID: FollowUp, Called: "follow-up", Stored: StoredInThread, Scope: turns.General,
 		Command: "follow-up", Summary: "Show or choose what becomes of a prompt that is sent while another one runs", Hint: "queue or steer",
 		value: func(o *State) *string { return &o.followUp },
 		option: func(*State) protocol.ConfigOption {
@@ -106,7 +106,7 @@ var settings = []Setting{
 		},
 	},
 	{
-		ID: AutoCompaction, Called: "automatic compaction", Stored: StoredByDroid, Scope: turns.Session, Switch: true,
+		ID: AutoCompaction, Called: "automatic compaction", Stored: StoredByDroid, Scope: turns.General, Switch: true,
 		value: func(o *State) *string { // nil before 0.215
 			if on := o.settings.AutoCompaction; on != nil {
 				return new(strconv.FormatBool(*on))

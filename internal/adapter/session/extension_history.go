@@ -18,7 +18,7 @@ func (s *Session) whole(ctx context.Context, remedy string) (*stream.SessionInfo
 	if s.prompts.Busy() {
 		return nil, acperr.InvalidRequest("the session works on a prompt; " + remedy)
 	}
-	change, err := s.beginChange(ctx, turns.Session)
+	change, err := s.beginChange(ctx, turns.General)
 	if err != nil {
 		return nil, err
 	}

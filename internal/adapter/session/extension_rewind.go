@@ -67,7 +67,7 @@ func (s *Session) RewindTo(ctx context.Context, params RewindParams) (result Rew
 	if s.prompts.Busy() {
 		return result, acperr.InvalidRequest("the session works on a prompt; ask again when it has ended, or with cancel")
 	}
-	change, err := s.beginChange(ctx, turns.Session)
+	change, err := s.beginChange(ctx, turns.General)
 	if err != nil {
 		return result, err
 	}

@@ -75,7 +75,7 @@ func (s *Session) SwitchAutoCompaction(ctx context.Context, p AutoCompactionPara
 	if p.Enabled == nil {
 		return AutoCompactionResult{}, acperr.InvalidParams("enabled is missing")
 	}
-	change, err := s.beginChange(ctx, turns.Session)
+	change, err := s.beginChange(ctx, turns.General)
 	if err != nil {
 		return AutoCompactionResult{}, err
 	}

@@ -72,7 +72,7 @@ func (s *Session) ForkAt(ctx context.Context, ordered func(), point *protocol.Ai
 	if s.prompts.Busy() {
 		return "", acperr.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session")
 	}
-	change, err := s.beginChange(ctx, turns.Session)
+	change, err := s.beginChange(ctx, turns.General)
 	if err != nil {
 		return "", err
 	}

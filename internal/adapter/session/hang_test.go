@@ -300,7 +300,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		d.inside(func(s *session.Session) {
 			s.Lock().Go(func() {
-				if its, err := s.BeginChange(s.Context, turns.Session); err == nil {
+				if its, err := s.BeginChange(s.Context, turns.General); err == nil {
 					s.Prompts().FinishChange(its, nil)
 				}
 			})

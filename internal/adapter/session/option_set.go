@@ -23,7 +23,7 @@ func scopeOf(s *Session, id, value string) turns.Scope {
 	if id == options.Mode && s.options.LosesNothing(stream.Mode(value)) && s.prompts.Changing() == 0 {
 		return turns.Stricter
 	}
-	return cmp.Or(options.Find(id).Scope, turns.Session) // an unknown one is refused in its turn
+	return cmp.Or(options.Find(id).Scope, turns.General) // an unknown one is refused in its turn
 }
 
 // tooFree returns why the prompts that were sent behind a change of the mode are not to go to
@@ -182,7 +182,7 @@ func (s *Session) checkDefaults() {
 	}
 	was := s.options.Mode()
 	s.mu.Post(func() {
-		change, err := s.beginChange(s.Context, turns.Session)
+		change, err := s.beginChange(s.Context, turns.General)
 		if err != nil {
 			return
 		}

@@ -213,7 +213,7 @@ func TestCancelledBeforeItsTurn(t *testing.T) {
 		cancel()
 		e.inside(func(s *session.Session) {
 			s.Lock().Go(func() {
-				_, err := s.BeginChange(cancelled, turns.Session)
+				_, err := s.BeginChange(cancelled, turns.General)
 				require.Equal(t, acperr.Cancelled(), err)
 			})
 			require.Zero(t, s.Prompts().Changing())
@@ -227,7 +227,7 @@ func TestPanicInAChange(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(says("hi"), v, fakedroid.WithSessions(new(fakedroid.Sessions))))
 		e.inside(func(s *session.Session) {
-			s.Lock().Go(func() { _, _ = s.BeginChange(s.Context, turns.Session) })
+			s.Lock().Go(func() { _, _ = s.BeginChange(s.Context, turns.General) })
 		})
 		behind := e.prompt("behind it")
 		e.settle()
@@ -246,7 +246,7 @@ func TestWhatStandsBehindACommand(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("one"))
 		time.Sleep(time.Minute)
 		var its *turns.Change
-		e.inside(func(s *session.Session) { its = s.Prompts().Change(turns.Session) })
+		e.inside(func(s *session.Session) { its = s.Prompts().Change(turns.General) })
 		e.request("_session/steering", e.inSession(`,"prompt":[{"type":"text","text":"/model"}]`)) // it has no response whose end would wake the session
 		last := e.prompt("hello")
 		e.settle()

@@ -128,7 +128,7 @@ func (r *reload) beginChange(ctx context.Context) (err *jsonrpc.Error) {
 	if s.prompts.Busy() {
 		return acperr.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session")
 	}
-	if r.turn, err = s.beginChange(ctx, turns.Session); err != nil {
+	if r.turn, err = s.beginChange(ctx, turns.General); err != nil {
 		return err
 	}
 	r.phase, s.load = loadRunning, r

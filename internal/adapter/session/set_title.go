@@ -83,7 +83,7 @@ func (s *Session) SetTitle(ctx context.Context, ordered func(), title string) (e
 		return err
 	}
 	defer s.Exit(&err)
-	change, err := s.beginChange(ctx, turns.Session)
+	change, err := s.beginChange(ctx, turns.General)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (m *Machine) Failing(id ID) *Change {
 	if p == nil || p.id != id || p.kind != Setting {
 		return nil
 	}
-	c := &Change{of: Session, place: p.place, begun: true}
+	c := &Change{of: General, place: p.place, begun: true}
 	m.changes = slices.Insert(m.changes, 0, c)
 	return c
 }

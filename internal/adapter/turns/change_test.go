@@ -8,7 +8,7 @@ import (
 
 // asked is a change that notes that it begins.
 func (r *recordedChanges) ask(m *Machine, name string) *Change {
-	return r.askOf(m, Session, name)
+	return r.askOf(m, General, name)
 }
 
 func (r *recordedChanges) askOf(m *Machine, of Scope, name string) *Change {
@@ -69,7 +69,7 @@ func TestChangeOfTheModelBehindAPrompt(t *testing.T) {
 			require.Equal(t, []string{"model"}, r.begun)
 			_, due = m.Due()
 			require.False(t, due)
-			_, actions := m.Change(Session)
+			_, actions := m.Change(General)
 			require.Empty(t, actions, "one after the other")
 		})
 	}

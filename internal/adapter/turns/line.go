@@ -8,8 +8,8 @@ import "slices"
 type Scope int
 
 const (
-	// Session is any change that is neither Calls nor Stricter.
-	Session Scope = iota + 1
+	// General is any change that is neither Calls nor Stricter.
+	General Scope = iota + 1
 	// Calls is a change of the calls of the model: which model, with which effort. A prompt's first call
 	// comes some time after droid has begun with it and would follow the change (0.99 to
 	// 0.225). Nothing but the model's answer reports that it was made; where that takes longer
@@ -47,7 +47,7 @@ const (
 // with one exception: while droid works on a prompt, or a program runs, a change begins before the prompts that still wait, since the user
 // wants it now. Among themselves prompts keep their order, and so do changes.
 var awaits = [...][most]bool{
-	Session:  {inLine: true, prepared: true, onItsWay: true, withIt: true, notBegun: true, underWay: true},
+	General:  {inLine: true, prepared: true, onItsWay: true, withIt: true, notBegun: true, underWay: true},
 	Calls:    {inLine: true, prepared: true, onItsWay: true, withIt: true, worksOn: true, notBegun: true, underWay: true},
 	Stricter: {onItsWay: true, withIt: true, notBegun: true, underWay: true},
 	turn:     {prepared: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, notBegun: true, underWay: true, calling: true},

@@ -665,7 +665,7 @@ func (w *world) nextPlace() int {
 
 // change has the user want something done between prompts.
 func (w *world) change() {
-	c := &wanted{place: w.nextPlace(), of: Session + Scope(w.rng.Intn(int(turn-Session)))}
+	c := &wanted{place: w.nextPlace(), of: General + Scope(w.rng.Intn(int(turn-General)))}
 	w.changes = append(w.changes, c)
 	w.note("change %d", c.place)
 	handle, actions := w.m.Change(c.of)

@@ -276,7 +276,7 @@ func TestCallsHoldPrompts(t *testing.T) {
 	m.RPC.Take(one)
 	require.Equal(t, []Action{Send{2, "request 2"}}, append(m.Taken(begin, 1), m.Accept(2, ToDroid)...))
 	m.Taken(begin, 2)
-	_, actions := m.Change(Session)
+	_, actions := m.Change(General)
 	require.Empty(t, actions, "droid has not begun")
 	require.Len(t, m.Started(begin, "request 1"), 1)
 	m.Ended("request 1", Completed, nil)
