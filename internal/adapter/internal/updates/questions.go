@@ -124,9 +124,10 @@ func (q *Question) Close() Outcome {
 // TakeBack withdraws the question. The caller of Open must close it.
 func (q *Question) TakeBack() { q.takeBack(Withdrawn) }
 
-// takeBack withdraws a question, and closes it if it waits; otherwise the caller of Open does.
+// takeBack sets the outcome of a question, and closes the question if it waits in Await or Run; otherwise the caller of Open closes it
+// later, and until then it stays first in line. A refusal that droid has not got ends with droid.
 func (q *Question) takeBack(how Outcome) {
-	if q.outcome != Open || !slices.Contains(q.of.open, q) {
+	if q.outcome != Open && how != Withdrawn || !slices.Contains(q.of.open, q) {
 		return
 	}
 	q.outcome = how

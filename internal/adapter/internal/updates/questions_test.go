@@ -64,3 +64,15 @@ func TestQuestionsAreAQueue(t *testing.T) {
 		require.False(t, d.IsOpen())
 	})
 }
+
+// A refusal that was not given yet is not given once droid is gone: another droid would get it.
+func TestRefusalEndsWithDroid(t *testing.T) {
+	var d Questions
+	var outcomes []Outcome
+	q := d.Open("r1", func(how Outcome) { outcomes = append(outcomes, how) })
+	d.Refuse() // while it does not wait, as when a permission is prepared
+	require.Empty(t, outcomes)
+	d.DroidGone()
+	require.Equal(t, Withdrawn, q.Close())
+	require.Equal(t, []Outcome{Withdrawn}, outcomes)
+}
