@@ -79,7 +79,7 @@ func (p *userPrompt) asks(ctx context.Context, words *render.AgentPrompt, not st
 func (p *userPrompt) takeQuestionBack() {
 	if q := p.question; q != nil {
 		p.question, q.over = nil, true
-		q.TakeBack()
+		q.Withdraw()
 		p.s.update(q.words.End(q.not)...)
 	}
 }

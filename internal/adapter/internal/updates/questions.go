@@ -63,7 +63,7 @@ func (q *Question) wait(ctx context.Context, s *Sender, ready func() bool) {
 	q.waits = true
 	defer func() { q.waits = false }()
 	if s.monitor.Await(ctx, func() bool { return q.outcome != Open || ready() }) != nil {
-		q.TakeBack()
+		q.Withdraw()
 	}
 }
 
@@ -121,12 +121,12 @@ func (q *Question) Close() Outcome {
 	return q.outcome
 }
 
-// TakeBack withdraws the question. The caller of Open must close it.
-func (q *Question) TakeBack() { q.takeBack(Withdrawn) }
+// Withdraw withdraws the question. The caller of Open must close it.
+func (q *Question) Withdraw() { q.withdraw(Withdrawn) }
 
-// takeBack sets the outcome of a question, and closes the question if it waits in Await or Run; otherwise the caller of Open closes it
+// withdraw sets the outcome of a question, and closes the question if it waits in Await or Run; otherwise the caller of Open closes it
 // later, and until then it stays first in line. A refusal that droid has not got ends with droid.
-func (q *Question) takeBack(how Outcome) {
+func (q *Question) withdraw(how Outcome) {
 	if q.outcome != Open && how != Withdrawn || !slices.Contains(q.of.open, q) {
 		return
 	}
@@ -158,25 +158,25 @@ func (d *Questions) Block() bool {
 
 // Withdraw withdraws the question for a request of droid's, because droid no longer waits for it.
 func (d *Questions) Withdraw(id string) {
-	d.takeBack(Withdrawn, func(q *Question) bool { return q.id == id })
+	d.withdraw(Withdrawn, func(q *Question) bool { return q.id == id })
 }
 
 // DroidGone withdraws droid's questions, without an answer to droid.
 func (d *Questions) DroidGone() {
-	d.takeBack(Withdrawn, func(q *Question) bool { return q.id != "" })
+	d.withdraw(Withdrawn, func(q *Question) bool { return q.id != "" })
 }
 
 // Refuse withdraws droid's questions. The function given to Open then refuses them to droid: at once for a question that waits, otherwise
 // when it is closed.
-func (d *Questions) Refuse() { d.takeBack(Refused, func(q *Question) bool { return q.id != "" }) }
+func (d *Questions) Refuse() { d.withdraw(Refused, func(q *Question) bool { return q.id != "" }) }
 
 // End withdraws all questions, because the session ends.
-func (d *Questions) End() { d.takeBack(Withdrawn, func(*Question) bool { return true }) }
+func (d *Questions) End() { d.withdraw(Withdrawn, func(*Question) bool { return true }) }
 
-func (d *Questions) takeBack(how Outcome, which func(*Question) bool) {
+func (d *Questions) withdraw(how Outcome, which func(*Question) bool) {
 	for _, q := range slices.Clone(d.open) {
 		if which(q) {
-			q.takeBack(how)
+			q.withdraw(how)
 		}
 	}
 }
