@@ -103,8 +103,8 @@ func (m *Machine) failSince(place uint64, why error) {
 	}
 }
 
-// beginChange begins the change whose turn has come: the first one at most, as no change passes another.
-func (m *Machine) beginChange() {
+// startChange begins the change whose turn has come: the first one at most, as no change passes another.
+func (m *Machine) startChange() {
 	if m.closed || m.dead {
 		return
 	}

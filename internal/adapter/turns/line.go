@@ -27,9 +27,9 @@ const (
 type progress int
 
 const (
-	unawaited progress = iota // a prompt that waits while droid works or a program runs, or that droid has in addition to the running one
+	unawaited progress = iota // nothing waits for it: it waits itself while droid works or a program runs, or droid has it in addition to the running prompt
 	inLine                    // a prompt that waits, and none runs but for a command
-	prepared                  // a prompt whose turn has come, and droid was not asked: trust, MCP servers, links
+	preparing                 // a prompt whose turn has come and that has not been sent to droid, see NeedDroid
 	onItsWay                  // droid was asked
 	withIt                    // droid has it
 	worksOn                   // droid has begun to work on it
@@ -47,12 +47,12 @@ const (
 // with one exception: while droid works on a prompt, or a program runs, a change begins before the prompts that still wait, since the user
 // wants it now. Among themselves prompts keep their order, and so do changes.
 var awaits = [...][most]bool{
-	General:  {inLine: true, prepared: true, onItsWay: true, withIt: true, notBegun: true, underWay: true},
-	Calls:    {inLine: true, prepared: true, onItsWay: true, withIt: true, worksOn: true, notBegun: true, underWay: true},
+	General:  {inLine: true, preparing: true, onItsWay: true, withIt: true, notBegun: true, underWay: true},
+	Calls:    {inLine: true, preparing: true, onItsWay: true, withIt: true, worksOn: true, notBegun: true, underWay: true},
 	Stricter: {onItsWay: true, withIt: true, notBegun: true, underWay: true},
-	turn:     {prepared: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, notBegun: true, underWay: true, calling: true},
-	message:  {prepared: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, underWay: true, calling: true},
-	joining:  {prepared: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, underWay: true},
+	turn:     {preparing: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, notBegun: true, underWay: true, calling: true},
+	message:  {preparing: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, underWay: true, calling: true},
+	joining:  {preparing: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, underWay: true},
 }
 
 // nextPlace is the place of what is asked now, among all that is asked.
@@ -101,7 +101,7 @@ func (m *Machine) progress(p *prompt) progress {
 	case p.stage == sent:
 		return onItsWay
 	}
-	return prepared
+	return preparing
 }
 
 func (c *Change) progress() progress {

@@ -181,7 +181,7 @@ func New(newRequest func() string) *Machine { return &Machine{newRequest: newReq
 
 // flush begins the change whose turn has come, and returns the actions that the input led to.
 func (m *Machine) flush() []Action {
-	m.beginChange()
+	m.startChange()
 	out := m.out
 	m.out = nil
 	return out
@@ -250,7 +250,7 @@ func (m *Machine) Taken(now time.Time, id ID) []Action {
 		return nil
 	}
 	p.stage, p.reached = taken, true
-	m.beginChange() // before what was asked later
+	m.startChange() // before what was asked later
 	m.takeBack(p)
 	m.interruptRunning(now)
 	m.steer()
