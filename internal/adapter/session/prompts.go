@@ -116,7 +116,7 @@ func (p *userPrompt) respond(result any, err *jsonrpc.Error) {
 	}
 }
 
-// cancelPrompts cancels the running prompt and all waiting ones.
+// cancelPrompts cancels the running prompt and all waiting ones. If none runs, it stops what droid does by itself.
 func (s *Session) cancelPrompts() {
 	s.prompts.Cancel(time.Now())
 	if s.proc.Working() {
@@ -241,7 +241,7 @@ func (s *Session) Prompt(c *wire.Call, ticket *Ticket, session string, blocks, s
 	}
 	select {
 	case <-p.ended:
-	case <-c.Context.Done(): // by $/cancel_request or with the connection, which is as session/cancel; or the response was sent just now
+	case <-c.Context.Done(): // by $/cancel_request, by the end of the connection, or by respond; CancelOne ignores a prompt that has ended
 		s.mu.Post(func() { s.prompts.CancelOne(time.Now(), p.id) })
 		<-p.ended
 	}

@@ -103,7 +103,7 @@ func (m *Machine) failSince(place uint64, why error) {
 	}
 }
 
-// startChange begins the change whose turn has come: the first one at most, as no change passes another.
+// startChange begins the first change if it need not wait. At most one begins, because a change waits for those before it, see awaits.
 func (m *Machine) startChange() {
 	if m.closed || m.dead {
 		return

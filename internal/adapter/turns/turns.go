@@ -230,7 +230,7 @@ func (m *Machine) next() {
 	}
 }
 
-// Ready says that there is a droid for the prompt that wanted one.
+// Ready reports that a prompt is prepared; it is sent now. It is ignored if the prompt no longer runs, as after ProcessExited.
 func (m *Machine) Ready(id ID) []Action {
 	if p := m.running(); p != nil && p.id == id && p.toDroid() && p.stage == starting {
 		m.send(p)
