@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/modelserver"
 )
 
@@ -72,6 +73,9 @@ func cell(id string, result json.RawMessage, err *rpcError) string {
 func TestHistoryMethods(t *testing.T) {
 	notKept(t, "it has windows of its own")
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		if !h.has(t, stream.RenamesSessions) {
+			t.Skip(h.protocol(t).UnsupportedText(stream.RenamesSessions))
+		}
 		model.On("medlar", modelserver.Step{Text: "Hi."})
 		kept := h.keeps(t)
 		for _, declared := range []bool{false, true} {
