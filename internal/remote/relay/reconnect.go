@@ -285,11 +285,11 @@ func (r *Reconnector) sends(line []byte, h jsonrpc.Head) ([]byte, *pendingMessag
 		r.answers(line, h)
 		return line, nil
 	case h.ID == nil:
-		if h.Method == "session/cancel" {
-			for _, p := range r.pending {
-				if p.session == session && p.method == "session/prompt" {
-					p.cancelled = bytes.Clone(line)
-				}
+		requestID := rawjson.Field(params(line, h), "requestId")
+		for _, p := range r.pending {
+			if h.Method == "session/cancel" && p.session == session && p.method == "session/prompt" ||
+				h.Method == "$/cancel_request" && jsonrpc.IDKey(p.id) == jsonrpc.IDKey(requestID) {
+				p.cancelled = bytes.Clone(line)
 			}
 		}
 		return line, nil

@@ -332,6 +332,33 @@ func TestReconnectAfterARefusal(t *testing.T) {
 	}
 }
 
+// A cancel of a prompt that a server has refused follows the prompt to the next server.
+func TestReconnectCancelsAfterARefusal(t *testing.T) {
+	for _, cancel := range []string{`"session/cancel","params":{"sessionId":"s1"}`, `"$/cancel_request","params":{"requestId":"p"}`} {
+		withServer(t, func(t *testing.T, h *testServer) {
+			e, a := h.editor()
+			e.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
+			a.answer(a.next(), `{"sessionId":"s1"}`)
+			h.mu.Lock()
+			e.link.dismissed = true
+			h.mu.Unlock()
+			e.refuse(errCut)
+			e.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"go"}]}}`)
+			e.say(`{"jsonrpc":"2.0","method":%s}`, cancel)
+			e.refuse(nil)
+			time.Sleep(time.Minute)
+			var methods []string
+			for len(a.lines) > 0 {
+				methods = append(methods, a.next().Method)
+			}
+			require.GreaterOrEqual(t, len(methods), 2)
+			last := methods[len(methods)-2:] // a cancel may come before the load has ended, too
+			require.Equal(t, "session/prompt", last[0])
+			require.Contains(t, cancel, `"`+last[1]+`"`)
+		})
+	}
+}
+
 // A link that does not come back ends it, after a limit.
 func TestReconnectGivesUp(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
