@@ -59,7 +59,7 @@ type month struct {
 	servers  sync.WaitGroup
 }
 
-// usage is what a server takes.
+// usage is the resource usage of a server.
 type usage struct{ descriptors, kilobytes, threads, processes int }
 
 func (m *month) count(what string) {

@@ -44,7 +44,7 @@ const maxIndexPage = 100
 // archiveFilters are the filters by their names in the index.
 var archiveFilters = map[string]store.ArchiveFilter{"unarchived": store.ExcludeArchived, "archived": store.OnlyArchived, "all": store.IncludeArchived}
 
-// indexQuery adds to a query what session/list of a client with an index asks for in its _meta. It does not look for worktrees.
+// indexQuery adds the params that a client with an index sends in the _meta of session/list to a query. It does not look for worktrees.
 func indexQuery(q *store.Query, meta json.RawMessage) *jsonrpc.Error {
 	p, err := protocol.AirListParamsIn(meta)
 	q.Limit = pageSize
@@ -81,7 +81,7 @@ func (a *Agent) indexMeta(s store.Session) *protocol.OnlyAir {
 	return protocol.AirRowMeta(row)
 }
 
-// batchGet returns the rows of sessions, whichever project they are of. Those that are not known are left out.
+// batchGet returns the rows of sessions of any project. It leaves unknown ones out.
 func (a *Agent) batchGet(c *wire.Call) (any, *jsonrpc.Error) {
 	var params protocol.AirBatchParams
 	if err := acperr.Decode(c.Params, &params); err != nil {
@@ -126,15 +126,15 @@ type listSubscriptions struct {
 }
 
 type listSubscription struct {
-	changed chan struct{} // has an element when a row may have changed; room for one
+	changed chan struct{} // has an element if a row may have changed; its capacity is 1
 	end     context.CancelFunc
 }
 
 const (
 	maxSubscriptions = 128
-	// changePause is how long further changes are waited for, and changeInterval the least time between two notifications of a subscription.
+	// changePause is the wait for further changes, and changeInterval the least time between two notifications of a subscription.
 	changePause, changeInterval = 150 * time.Millisecond, time.Second
-	// changeLook is how often a subscription looks for what other processes have changed.
+	// changeLook is the interval at which a subscription looks for changes by other processes.
 	changeLook = 10 * time.Second
 )
 
@@ -162,7 +162,7 @@ func (l *listSubscriptions) remove(id string) {
 	}
 }
 
-// changed has all subscriptions look soon.
+// changed makes all subscriptions look soon.
 func (l *listSubscriptions) changed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -219,7 +219,7 @@ func (a *Agent) unsubscribeList(c *wire.Call) (any, *jsonrpc.Error) {
 	return struct{}{}, nil
 }
 
-// listedRow is a row, and what a change of it is judged by.
+// listedRow is a row with its encoding, by which changes are found.
 type listedRow struct {
 	protocol.ListedSession
 	text string // without updatedAt

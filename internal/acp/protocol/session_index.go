@@ -27,7 +27,7 @@ type AirListParams struct {
 	IncludeWorktrees *bool   `json:"includeWorktrees"`
 }
 
-// AirListParamsIn returns those in the _meta of session/list; nil raw has none.
+// AirListParamsIn returns the params in the _meta of session/list, which may be nil.
 func AirListParamsIn(meta json.RawMessage) (p AirListParams, err error) {
 	if list := Fields(Fields(Fields(meta)["jetbrains"])["air"])["list"]; list != nil {
 		err = json.Unmarshal(list, &p)
@@ -35,7 +35,7 @@ func AirListParamsIn(meta json.RawMessage) (p AirListParams, err error) {
 	return p, err
 }
 
-// AirRow are the fields that the index adds to a row of a list. Those that are not known are absent.
+// AirRow has the fields that the index adds to a row of a list. Unknown ones are absent.
 type AirRow struct {
 	Archived    bool   `json:"archived"`
 	State       string `json:"state,omitempty"`           // of a session that is open in this agent, see AirRunning
@@ -53,7 +53,7 @@ const (
 // AirRowMeta returns the _meta of a row.
 func AirRowMeta(row AirRow) *OnlyAir { return &OnlyAir{airMeta(AirFields{AirRow: &row})} }
 
-// AirBatchParams are the params of AirBatchGet; its result is a ListResult without the sessions that are not known.
+// AirBatchParams are the params of AirBatchGet; its result is a ListResult without unknown sessions.
 type AirBatchParams struct {
 	SessionIDs []string `json:"sessionIds"`
 }
@@ -63,8 +63,8 @@ type AirListSubscription struct {
 	SubscriptionID string `json:"subscriptionId"`
 }
 
-// AirListChange is the params of AirListChanges: rows that are new or differ from the last ones in more than updatedAt, and the IDs of those
-// that are gone.
+// AirListChange has the params of AirListChanges: the rows that are new or differ from the last ones in more than updatedAt, and the IDs of
+// removed ones.
 type AirListChange struct {
 	SubscriptionID string          `json:"subscriptionId"`
 	Sessions       []ListedSession `json:"sessions"`

@@ -7,14 +7,14 @@ import (
 	"droid-acp/internal/adapter/options"
 )
 
-// row is what a list shows of an open session besides what is stored, for a client with a session index.
+// row holds the fields of an open session that a list shows in addition to the stored ones, for a client with a session index.
 type row struct {
 	state   string // protocol.AirRunning and the like
 	rested  time.Time
 	modelID string
 }
 
-// AirRow returns what is known of the open session. It does not need the lock.
+// AirRow returns the fields of the open session for a list. The caller need not hold the lock.
 func (s *Session) AirRow() (r protocol.AirRow) {
 	if now := s.row.Load(); now != nil {
 		r.State, r.Model = now.state, now.modelID
@@ -25,7 +25,7 @@ func (s *Session) AirRow() (r protocol.AirRow) {
 	return r
 }
 
-// updateRow has subscribers of lists look when the session's row has changed. It runs as the session's lock is given up.
+// updateRow updates the session's row, and notifies subscribers of lists if it has changed. It runs when the session's lock is released.
 func (s *Session) updateRow() {
 	if !s.deps.Client.SessionIndex {
 		return

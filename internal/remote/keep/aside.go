@@ -12,17 +12,17 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// AsidePath returns where the server that was at a path listens once another one has its place.
+// AsidePath returns the path of the socket of a server that was replaced at a path.
 func AsidePath(path string) string { return path + ".old" }
 
-// IsAside reports whether a server lives that has given its place at a path to another one.
+// IsAside reports whether a server runs that was replaced at a path.
 func IsAside(path string) bool {
-	_, err := os.Lstat(lockOf(AsidePath(path))) // looking makes no lock, which a server could find held
+	_, err := os.Lstat(lockOf(AsidePath(path))) // without this, isLocked would create the lock, and a server could find it held
 	return err == nil && isLocked(AsidePath(path))
 }
 
-// StepAside moves the socket to AsidePath, so that another server can listen in its place. closeOthers closes what else the other one will
-// listen on. It fails if a server that has stepped aside before has not ended.
+// StepAside moves the socket to AsidePath, so that another server can listen at its path. closeOthers closes the other listeners whose
+// addresses that server needs. It fails if a server that was replaced before still runs.
 func (l *Listener) StepAside(closeOthers func()) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *Listener) StepAside(closeOthers func()) error {
 	return nil
 }
 
-// Close accepts no more connections.
+// Close stops accepting connections.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// StepAside asks a server that drains to let another one listen in its place.
+// StepAside asks a draining server to let another one listen at its path.
 func (c *Client) StepAside(ctx context.Context) error {
 	_, err := c.ask(ctx, c.limit, http.MethodPost, asidePath)
 	return err

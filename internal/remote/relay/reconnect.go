@@ -29,14 +29,14 @@ type MessageConn interface {
 }
 
 const (
-	// ReconnectTime is how long a link may be away.
+	// ReconnectTime limits how long a link may be cut.
 	ReconnectTime = 2 * time.Minute
-	// attemptTime is how long one attempt to connect again may take.
+	// attemptTime limits one attempt to connect again.
 	attemptTime = 30 * time.Second
-	// firstPause and maxPause are between attempts; each pause is twice the one before.
+	// firstPause and maxPause limit the pauses between attempts; each is twice the one before.
 	firstPause = 500 * time.Millisecond
 	maxPause   = 10 * time.Second
-	// maxAnswers is how many answers of the editor are kept in case the server has not got them.
+	// maxAnswers limits the answers of the editor that are kept in case the server has not received them.
 	maxAnswers = 64
 )
 
@@ -49,27 +49,27 @@ const serverReplaced = "server_replaced"
 // in the struct, and call Dial once before anything else.
 type Reconnector struct {
 	Connect func(ctx context.Context) (MessageConn, error)
-	Final   func(err error) bool // reports whether it is of no use to connect again after this end of a connection
+	Final   func(err error) bool // reports whether reconnecting is useless after a connection has ended with this error
 	Notify  func(text string)    // tells the user that the link was cut, or is back
-	Limit   time.Duration        // ReconnectTime, except in tests
+	Limit   time.Duration        // 0 for ReconnectTime
 
-	cut     error      // how the last link ended, until Read connects again
-	writing sync.Mutex // for the writes to a connection, which take place one by one
+	cut     error      // the end of the last link, until Read connects again
+	writing sync.Mutex // serializes writes to a connection
 
 	mu         sync.Mutex
 	changed    chan struct{} // closed when conn or err changes
 	conn       MessageConn   // nil while there is none
-	err        error         // why there will be none
+	err        error         // the reason why there will be none
 	links      int           // number of connections so far
 	id         string        // _meta.droid-acp.clientId
 	initialize []byte
-	resumes    bool              // the server can do all this
-	providers  [][]byte          // requests that the server must get again, in order
+	resumes    bool              // the server supports cursors
+	providers  [][]byte          // requests to repeat to a new connection, in order
 	pending    []*pendingMessage // the editor's unanswered requests, in order
 	sessions   map[string]*openSession
 	questions  map[string]*openQuestion // of the agent; by the key of their IDs
 	answered   []string                 // keys of those that the editor has answered, the oldest first
-	queue      [][]byte                 // messages for the editor that are not the server's
+	queue      [][]byte                 // messages for the editor that this end has made
 	later      [][]byte                 // messages for the server, which Read sends
 }
 
@@ -80,9 +80,9 @@ type pendingMessage struct {
 	method    string
 	session   string
 	sent      bool // to a connection
-	refused   bool // by a server that was replaced: it is sent to the next one, behind the load of its session
+	refused   bool // by a server that was replaced: it is sent to the next one after the session is loaded
 	cancelled []byte
-	own       func(result []byte) // handles the answer to a request of this end
+	own       func(result []byte) // handles the response to a request that this end has made
 }
 
 // openSession is a session that the editor has open.
@@ -94,7 +94,7 @@ type openSession struct {
 
 // openQuestion is a request of the agent to the editor.
 type openQuestion struct {
-	line   []byte // by which it is known: a server that was started again uses its IDs again
+	line   []byte // identifies it, since a restarted server reuses IDs
 	id     json.RawMessage
 	link   int    // the number of the last link on which it came
 	answer []byte // nil while the editor has not answered
@@ -361,7 +361,7 @@ func (r *Reconnector) advance(session string, object []byte) {
 		return
 	}
 	s := r.sessions[session]
-	if s == nil { // it is of a subagent, whose parent has the journal
+	if s == nil { // a subagent's: the journal is its parent's
 		for _, other := range r.sessions {
 			if other.epoch == string(epoch) {
 				s = other
@@ -419,7 +419,7 @@ func (r *Reconnector) result(line []byte, h jsonrpc.Head) []byte {
 	return line
 }
 
-// canResume reports whether it is of use to connect again after a connection has ended so.
+// canResume reports whether to connect again after a connection has ended with this error.
 func (r *Reconnector) canResume(err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -441,7 +441,7 @@ func (r *Reconnector) lose(conn MessageConn, err error) {
 
 func (r *Reconnector) limit() time.Duration { return cmp.Or(r.Limit, ReconnectTime) }
 
-// reconnect connects again after a link was cut. If it cannot, the error has how that ended.
+// reconnect connects again after a link was cut. The error says why it gave up.
 func (r *Reconnector) reconnect(ctx context.Context) error {
 	ended, limit := r.cut, r.limit()
 	r.cut = nil
@@ -477,7 +477,7 @@ func (r *Reconnector) reconnect(ctx context.Context) error {
 	}
 }
 
-// GivenUpError means that a link did not come back.
+// GivenUpError means that reconnecting failed until the limit.
 type GivenUpError struct {
 	ended, last error
 	limit       time.Duration

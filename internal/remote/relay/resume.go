@@ -14,7 +14,7 @@ import (
 // repeatable are the requests that may be sent again: they only read, or set a value.
 var repeatable = []string{"session/prompt", "session/list", "session/status", "session/options", "session/set_mode", "session/set_model", "session/set_config_option", "providers/list"}
 
-// refuseUnknown answers the requests of which it is not known whether they took effect.
+// refuseUnknown answers the requests that may or may not have taken effect with an error.
 func (r *Reconnector) refuseUnknown() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -27,7 +27,7 @@ func (r *Reconnector) refuseUnknown() {
 	})
 }
 
-// resume brings a new connection to where the last one was, and makes it the current one.
+// resume restores the state of the last connection on a new one, and makes that the current one.
 func (r *Reconnector) resume(ctx context.Context, conn MessageConn) error {
 	const id = `"droid-acp/initialize"`
 	h, _ := jsonrpc.ReadHead(r.initialize)
@@ -61,7 +61,7 @@ func (r *Reconnector) resume(ctx context.Context, conn MessageConn) error {
 	return nil
 }
 
-// lost returns what a new connection must get.
+// lost returns the messages that restore the state of the last connection.
 func (r *Reconnector) lost() (lines [][]byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,14 +89,14 @@ func (r *Reconnector) lost() (lines [][]byte) {
 	return lines
 }
 
-// ask records a request of this end, and returns it.
+// ask records a request that this end makes, and returns it.
 func (r *Reconnector) ask(line []byte, done func(result []byte)) []byte {
 	h, _ := jsonrpc.ReadHead(line)
 	r.pending = append(r.pending, &pendingMessage{id: bytes.Clone(h.ID), own: done, sent: true})
 	return line
 }
 
-// request returns a request of this end about a session.
+// request returns a new request about a session.
 func (r *Reconnector) request(method, session string, s *openSession, after json.RawMessage, done func(result []byte)) []byte {
 	open := map[string]any{}
 	for name, value := range s.params {
@@ -110,7 +110,7 @@ func (r *Reconnector) request(method, session string, s *openSession, after json
 	return r.ask(line, done)
 }
 
-// load returns the request that loads what the editor has missed of a session.
+// load returns the request for the messages of a session that the editor has missed.
 func (r *Reconnector) load(id string, s *openSession) []byte {
 	at := s.at
 	if at == nil {
@@ -126,7 +126,7 @@ func (r *Reconnector) load(id string, s *openSession) []byte {
 	})
 }
 
-// sendRefused sends the requests about a session that a server before this one has refused.
+// sendRefused sends the requests about a session that a replaced server has refused.
 func (r *Reconnector) sendRefused(session string) {
 	for _, p := range r.pending {
 		if p.refused && p.session == session {
@@ -139,7 +139,7 @@ func (r *Reconnector) sendRefused(session string) {
 	}
 }
 
-// withdrawQuestions takes back, from the editor, the questions that the server did not ask again: it does so before it answers a load.
+// withdrawQuestions withdraws from the editor the questions that the server has not asked again, which it does before it answers a load.
 func (r *Reconnector) withdrawQuestions() {
 	for key, q := range r.questions {
 		if q.link == r.links {
@@ -152,8 +152,8 @@ func (r *Reconnector) withdrawQuestions() {
 	}
 }
 
-// failLoad handles that the server cannot send what the editor has missed: its prompts have an unknown outcome, and the session is opened
-// again without its history.
+// failLoad handles a server that cannot send what the editor has missed: it answers the session's prompts, whose outcome is unknown, and
+// opens the session again without its history.
 func (r *Reconnector) failLoad(id string, s *openSession) {
 	for i, p := range r.pending {
 		if p.session != id || p.own != nil || !p.sent || p.refused {

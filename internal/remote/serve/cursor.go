@@ -9,18 +9,18 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// A client that gives its initialize an ID of its own (_meta.droid-acp.clientId) gets, with each message of a session, a cursor: the place
-// behind it in the session's journal. When its connection was cut, it connects again with the same ID and loads the session after that
-// place, without what it has sent itself.
+// A client that sends an ID with initialize (_meta.droid-acp.clientId) receives a cursor with each message of a session: the position behind
+// the message in the session's journal. After its connection was cut, it connects again with the same ID and loads the session from that
+// position on, without its own messages.
 
-// cursor is a place in a journal.
+// cursor is a position in a journal.
 type cursor struct {
 	Epoch string `json:"epoch"` // of the journal
-	Line  int64  `json:"line"`  // the offset behind a line
+	Line  int64  `json:"line"`  // the offset behind a line, in bytes
 }
 
-// marked returns a message of the session with the cursor behind it, for a client that uses cursors. There is none while the client has not
-// been sent everything before it.
+// marked returns a message of the session with its cursor, for a client that uses cursors. The message is unchanged while the client has not
+// received everything before it.
 func (o *session) marked(c *Client, message []byte, at cursor) []byte {
 	if w := o.subscriber(c); message == nil || c.id == "" || w != nil && w.missing {
 		return message
@@ -28,7 +28,7 @@ func (o *session) marked(c *Client, message []byte, at cursor) []byte {
 	return relay.WithParamsMeta(message, at)
 }
 
-// markedResult returns the result of a request that opens the session, with the cursor from which on the client gets messages.
+// markedResult returns the result of a request that opens the session, with the cursor from which on the client receives messages.
 func (o *session) markedResult(c *Client, result []byte) []byte {
 	if c.id == "" {
 		return result
@@ -40,7 +40,7 @@ func (o *session) markedResult(c *Client, result []byte) []byte {
 	return relay.WithMeta(result, at)
 }
 
-// markedResult returns what a client that uses cursors gets as the result of its request; nil if that is as it was.
+// markedResult returns the result of a request as sent to a client that uses cursors, nil if it is unchanged.
 func (c *pendingCall) markedResult(result []byte) []byte {
 	switch {
 	case result == nil || c.client.id == "":
@@ -65,7 +65,7 @@ func afterOf(request []byte, h jsonrpc.Head) *cursor {
 	return after
 }
 
-// setID sets the client's ID. An earlier connection of the same client ends: its link may be dead, without the server knowing.
+// setID sets the client's ID, and ends an earlier connection of the same client, whose link may be dead.
 func (c *Client) setID(id string) {
 	c.id = id
 	for other := range c.server.clients {
@@ -76,10 +76,10 @@ func (c *Client) setID(id string) {
 	}
 }
 
-// exceptMember says, in a line of a journal, which client was not sent it, since it has sent that itself.
+// exceptMember names, in a line of a journal, the client that sent the message, and so did not receive it.
 const exceptMember = "except"
 
-// sentBy reports whether a line of a journal is what this client has sent itself, on this connection or an earlier one.
+// sentBy reports whether this client sent the message in a line of a journal, on this or an earlier connection.
 func (c *Client) sentBy(line []byte) bool {
 	if c.id == "" {
 		return false
@@ -88,7 +88,7 @@ func (c *Client) sentBy(line []byte) bool {
 	return rawjson.Unquote(relay.MetaField(paramsOf(line, h), exceptMember)) == c.id
 }
 
-// refuseCursor answers a load after a place that the server does not have.
+// refuseCursor refuses a load from a cursor that the journal does not have.
 func (c *Client) refuseCursor(h jsonrpc.Head, session string) {
 	c.logRefusal(h.Method, session, "it asks for messages after a place that is not known")
 	c.refuse(h.ID, errCursor())
@@ -98,7 +98,7 @@ func errCursor() *jsonrpc.Error {
 	return jsonrpc.InternalError("cursor_unknown", "Not loaded: the server does not have this session's messages after that place any more. Load the session without _meta.droid-acp.after.")
 }
 
-// joinAfter is join for a load that begins behind a cursor.
+// joinAfter is join for a load from a cursor on.
 func (o *session) joinAfter(c *Client, h jsonrpc.Head, named string, after cursor) {
 	if !o.journal.has(after) {
 		c.refuseCursor(h, o.id)

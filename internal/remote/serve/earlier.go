@@ -11,14 +11,14 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// Earlier is a server that drains while this one has its place and takes the new sessions. Its sessions are reached by an agent that is a
-// connection to it.
+// Earlier is a draining server that this one has replaced. This one accepts the new sessions, and reaches those of the earlier server by an
+// agent that is a connection to it.
 type Earlier interface {
-	// Runs reports whether there is one, or this one has given its place away. Both servers use the same journals then.
+	// Runs reports whether there is one, or this one was replaced. Then both servers use the same directory of journals.
 	Runs() bool
-	// Yield reports whether one of the sessions is in use in the earlier server. If one is open there unused, it is closed first.
+	// Yield reports whether one of the sessions is in use in the earlier server, and closes one that is open there unused.
 	Yield(sessions []string) (inUse bool, err error)
-	// Serve passes messages on between the earlier server and a client whose agent would be started with h, until in ends.
+	// Serve relays messages between the earlier server and a client whose agent would be started with h, until in ends.
 	Serve(h AttachParams, in io.Reader, out io.Writer) error
 }
 
@@ -46,8 +46,8 @@ func (s *Server) Yield(ctx context.Context, id string) (inUse bool) {
 	return inUse
 }
 
-// DrainAside is Drain for a server whose place another one has taken. The connection of a client ends once nothing works for it here, so
-// that its next prompt goes to the other server.
+// DrainAside is Drain for a server that was replaced. It ends the connection of a client once nothing works for the client here, so that its
+// next prompt goes to the other server.
 func (s *Server) DrainAside(ctx context.Context) error {
 	s.mu.Lock()
 	s.aside = true
@@ -56,8 +56,8 @@ func (s *Server) DrainAside(ctx context.Context) error {
 	return s.Drain(ctx)
 }
 
-// dismissIdle dismisses clients for which nothing works: nothing more of them is done. It leaves those that have come since to open a
-// session that works. The caller holds mu.
+// dismissIdle dismisses the clients for which nothing works: their requests are refused from now on. It spares those that have connected
+// since the replacement, to open a session that works. The caller holds mu.
 func (s *Server) dismissIdle() {
 	for c := range s.clients {
 		if busy, opened := c.activity(); !busy && !c.dismissed && (opened || !c.late) {
@@ -67,10 +67,10 @@ func (s *Server) dismissIdle() {
 	}
 }
 
-// dismissTime is how long a dismissed client stays connected: a request that is on its way is answered.
+// dismissTime is how long a dismissed client stays connected, so that requests on their way are answered.
 const dismissTime = time.Second
 
-// awaitDismissed waits until the connections of dismissed clients have ended, but not for clients that do not take that in.
+// awaitDismissed waits until the connections of dismissed clients have ended, but not long for clients that do not read.
 func (s *Server) awaitDismissed(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*dismissTime)
 	defer cancel()
@@ -93,13 +93,13 @@ func (c *Client) refuseDismissed(h jsonrpc.Head) {
 	}
 }
 
-// TakenOver is the reason with which the connection of a client ends that goes on in a new server.
+// TakenOver is the reason for ending the connection of a client that must connect to the new server.
 const TakenOver = "a new server has taken over; connect again"
 
-// sendAway ends the connection of a dismissed client. It takes no lock.
+// sendAway ends the connection of a dismissed client. The caller need not hold mu.
 func (c *Client) sendAway() { c.out.Close(TakenOver) }
 
-// activity reports whether a session that the client has open is busy, or a request of it is not answered; and whether it has one open.
+// activity reports whether the client has a busy session or an unanswered request, and whether it has a session open.
 func (c *Client) activity() (busy, opened bool) {
 	for _, open := range c.server.sessions {
 		if open.loader == c || open.subscriber(c) != nil {
@@ -117,7 +117,7 @@ func (c *Client) activity() (busy, opened bool) {
 // runsBesideAnother reports whether another server may use the journals.
 func (s *Server) runsBesideAnother() bool { return s.Earlier != nil && s.Earlier.Runs() }
 
-// findEarlier finds out whether the earlier server has a session in use that is not open here. It releases the lock meanwhile.
+// findEarlier records whether the earlier server has a session in use that is not open here. It releases mu while it asks.
 func (c *Client) findEarlier(id string) error {
 	s := c.server
 	if s.Earlier == nil || id == "" || c.find(id) != nil {
@@ -155,7 +155,7 @@ func (s *Server) usedEarlier(h AttachParams, id string) (inUse bool, err error) 
 	return s.Earlier.Yield(ids)
 }
 
-// earlierAgent returns the client's connection to the earlier server. There it may do what it may do here.
+// earlierAgent returns the client's connection to the earlier server, on which the client has the same role as here.
 func (c *Client) earlierAgent() *agent {
 	for a := range c.server.agents {
 		if a.earlier && !a.ending && slices.Contains(a.clients, c) {
@@ -170,7 +170,7 @@ func (c *Client) earlierAgent() *agent {
 	return a
 }
 
-// refuseEarlier refuses a request about a session of which it is not known whether the earlier server has it.
+// refuseEarlier refuses a request about a session that the earlier server may have: it did not answer.
 func (c *Client) refuseEarlier(h jsonrpc.Head, id string, err error) {
 	c.server.Log.Warn("the server that this one replaces does not answer", zap.Error(err))
 	c.logRefusal(h.Method, id, "the server that this one replaces does not say whether it has the session")

@@ -79,12 +79,12 @@ func (o *session) replay(w *subscriber, from int64, done func()) {
 	o.startReplay(w, replay{from: from, done: done, loads: done != nil})
 }
 
-// replay is what a client is sent of a journal.
+// replay describes the part of a journal that is sent to a client.
 type replay struct {
 	from  int64  // the offset in the journal
 	loads bool   // the client loads the whole conversation
 	done  func() // called before the questions; may be nil
-	lost  func() // called in place of done if something is missing; nil to tell the client's user
+	lost  func() // called instead of done if a part is missing; nil to notify the client's user
 }
 
 // startReplay sends a client, in a goroutine, the journal, and then the messages held back since and the open questions, unless another

@@ -12,7 +12,8 @@ import (
 // An agent may know one conversation by several IDs, its thread: droid makes a new session when it compacts or rewinds one. The server has
 // a session open by one of them, which the agent is sent. A client may use any, and is sent the ID by which it opened the session.
 
-// resolveThread finds the open or closed session of the thread that an ID belongs to, for find and closedIn. It releases the lock while it reads the disk.
+// resolveThread finds the open or closed session of the thread that an ID belongs to, for find and closedIn. It releases the lock while it
+// reads the disk.
 func (c *Client) resolveThread(id string) error {
 	s := c.server
 	if id == "" || s.Thread == nil || len(s.sessions)+len(s.closedIn) == 0 || c.find(id) != nil {

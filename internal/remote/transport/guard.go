@@ -47,14 +47,14 @@ func (f *httpError) write(w http.ResponseWriter) {
 
 const wrongToken = "The token is missing or wrong; send it as Authorization: Bearer TOKEN, or from a page as the WebSocket subprotocols \"acp\" and \"bearer.TOKEN\"."
 
-// admission is what a client is admitted with.
+// admission is the token and the role of an admitted client.
 type admission struct {
 	token Token
-	role  serve.Role // of a ticket, otherwise that of the token
+	role  serve.Role // of the ticket if there is one, otherwise of the token
 }
 
-// admit decides whether a request may be handled at all, and by which token. It refuses requests of foreign pages: a Host that is not ours, since a page's own
-// name may resolve to this host (DNS rebinding), and an unknown origin.
+// admit decides whether a request may be handled at all, and by which token. It refuses requests of foreign pages: a Host that is not ours,
+// since the page's own name may resolve to this host (DNS rebinding), and an unknown origin.
 func (h *Handler) admit(r *http.Request) (a admission, f *httpError) {
 	if !h.isOurs(r.Host) {
 		return a, fail(http.StatusForbidden, "This server does not go by the name that the Host header has; use one of its own addresses, or start it with --host and that name.")

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Memory returns how many bytes of memory processes and their descendants have for themselves. Pages of programs, which processes share,
-// are not counted, nor is what was swapped out.
+// Memory returns the private resident memory of processes and their descendants, in bytes. It does not count shared pages, such as those of
+// programs, and swapped pages. A process that has ended counts as 0.
 func Memory(roots []int) (sum int64, err error) {
 	all, err := processes()
 	if err != nil {
