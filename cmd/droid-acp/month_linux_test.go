@@ -520,6 +520,9 @@ func (m *month) operate(rng *rand.Rand, restarts bool) {
 	if n := len(status.Sessions); n > 0 {
 		session = status.Sessions[rng.Intn(n)]
 	}
+	if session.Agent == 0 { // it starts; a signal to 0 is one to this test
+		session.ID = ""
+	}
 	switch n := rng.Intn(15); {
 	case n < 2:
 		name := []string{"anna", "maria", "phone", "screen"}[rng.Intn(4)]
