@@ -32,7 +32,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 		fresh := func() *Session {
 			s := &Session{proc: process.New(), prompts: noPrompts(), show: render.New(render.Options{})}
 			s.proc.Adopt(client, nil)
-			s.proc.Touch(now)
+			s.proc.RestartSilence(now)
 			s.prompts.Accept(1, turns.ToDroid)
 			s.prompts.Ready(1)
 			s.prompts.Taken(now, 1)

@@ -10,7 +10,7 @@ const MaxCrashes = 3
 // to a turn of droid's own.
 func (m *Machine) Shown() []Action {
 	if p := m.running(); p != nil {
-		p.spoke, p.called = true, p.called || !p.begun.IsZero()
+		p.spoke, p.modelCalled = true, p.modelCalled || !p.begun.IsZero()
 	}
 	return m.flush()
 }
@@ -87,5 +87,5 @@ func (m *Machine) OutputRead(why error) []Action {
 	return m.flush()
 }
 
-// Forgive starts the count of crashes again.
-func (m *Machine) Forgive() { m.crashes = 0 }
+// ResetCrashes starts the count of crashes again.
+func (m *Machine) ResetCrashes() { m.crashes = 0 }
