@@ -81,7 +81,7 @@ func (s *Session) droidExited() {
 	if left := s.updateBackground(); len(left) > 0 {
 		s.async(func(context.Context) { endLeft(left) })
 	}
-	s.proc.Died(err)
+	s.proc.Exited(err)
 	if err != nil && err.KilledFor == "" {
 		s.reportFault(droid.LogText(err))
 	}

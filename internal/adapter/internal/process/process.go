@@ -199,8 +199,8 @@ func (p *Process) MarkEnding() { p.ending = p.droid != nil }
 // Ending reports whether the end of droid is awaited.
 func (p *Process) Ending() bool { return p.ending }
 
-// Died notes that droid has ended, also by a kill, and why.
-func (p *Process) Died(err error) {
+// Exited notes that droid has ended, also by a kill, and why.
+func (p *Process) Exited(err error) {
 	p.crash = err
 	p.droid, p.ending = nil, false
 	p.Subagents = Subagents{}

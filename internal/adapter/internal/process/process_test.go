@@ -100,7 +100,7 @@ func TestProcessEnds(t *testing.T) {
 		p.Kill("it had to")
 		<-first.Exited()
 		require.ErrorContains(t, first.ExitError(), "it had to")
-		p.Died(nil)
+		p.Exited(nil)
 		require.False(t, p.Ending())
 		p.Adopt(second, nil)
 		require.False(t, p.Ending())
@@ -167,7 +167,7 @@ func TestProcessExited(t *testing.T) {
 		var p Process
 		p.Adopt(first, nil)
 		p.normalizer.Begin(time.Now(), "r", "go")
-		p.Died(nil)
+		p.Exited(nil)
 		require.Empty(t, p.Tick(time.Now().Add(time.Hour)))
 		ended := p.normalizer.Exited(time.Now())
 		require.Len(t, ended, 1)
