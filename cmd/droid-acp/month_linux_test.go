@@ -760,7 +760,7 @@ func TestServerMonth(t *testing.T) {
 	require.ElementsMatch(t, files, lateFiles)
 	log, err := os.ReadFile(m.log.Name())
 	require.NoError(t, err)
-	require.NotContains(t, string(log), "panic")
+	require.NotContains(t, strings.ReplaceAll(string(log), "/panic.go:", ""), "panic") // a deferred call that runs has it in the dumps
 	require.NotContains(t, string(log), "DATA RACE")
 	for _, token := range tokens {
 		require.NotContains(t, string(log), token)
