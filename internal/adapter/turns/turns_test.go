@@ -52,7 +52,8 @@ func TestInterruptIsRepeated(t *testing.T) {
 		require.Empty(t, m.Tick(at(after-1)))
 		require.Equal(t, []Action{Interrupt{}}, m.Tick(at(after)))
 	}
-	require.Equal(t, []Action{Kill{}}, m.Tick(at(9400*time.Millisecond)))
+	require.Empty(t, m.Tick(at(Patience-1)))
+	require.Equal(t, []Action{Kill{}}, m.Tick(at(Patience)))
 	_, due = m.Due()
 	require.False(t, due)
 	m.ProcessExited("", errSome)
