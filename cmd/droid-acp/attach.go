@@ -19,7 +19,7 @@ import (
 	"droid-acp/internal/remote/serve"
 )
 
-// attachCommand is the command that shows a running session, and takes part in it.
+// attachCommand returns the command that shows a running session, and takes part in it.
 func attachCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{

@@ -32,7 +32,7 @@ type subcommand struct {
 	strict bool
 }
 
-// commands are all commands but the one that serves.
+// commands returns all commands but the one that serves.
 func commands() []subcommand {
 	return []subcommand{
 		loginCommand(),

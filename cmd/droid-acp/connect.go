@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/remote/transport"
 )
 
-// connectCommand is the command that an editor starts instead of an agent, for one of a server elsewhere.
+// connectCommand returns the command that an editor starts instead of an agent, for one of a server elsewhere.
 func connectCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
@@ -33,7 +33,7 @@ func connectCommand() subcommand {
 	}
 }
 
-// farSettings are the flags of a command that reaches a server elsewhere.
+// farSettings returns the flags of a command that reaches a server elsewhere.
 func farSettings() []flags.Setting {
 	return []flags.Setting{
 		{Name: "token-file", Kind: flags.File, Value: "FILE", Does: "the file with the token for the server, which only you can read"},

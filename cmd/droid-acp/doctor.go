@@ -19,7 +19,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// doctorCommand is the command that finds out what does not work.
+// doctorCommand returns the command that finds out what does not work.
 func doctorCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{

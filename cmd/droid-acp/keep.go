@@ -20,7 +20,7 @@ import (
 	"droid-acp/internal/remote/transport"
 )
 
-// socketSetting is the path at which the user's server listens.
+// socketSetting returns the path at which the user's server listens.
 func socketSetting() flags.Setting {
 	return flags.Setting{
 		Name: "socket", Kind: flags.File, Value: "PATH", Unset: "$XDG_RUNTIME_DIR/droid-acp/serve.sock, else ~/.local/state/droid-acp/run/serve.sock",
@@ -74,7 +74,7 @@ func (c *invocation) runBridge(log *zap.Logger) int {
 	return exitOK
 }
 
-// agentNames are the settings of an agent.
+// agentNames returns the settings of an agent.
 func agentNames() []string {
 	return slices.DeleteFunc(flags.CommonNames(), func(name string) bool { return name == flags.Keep })
 }

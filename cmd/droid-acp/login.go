@@ -25,12 +25,12 @@ import (
 // methods; its registry).
 const loginName = "login"
 
-// loginSetting is the flag that turns serving into the login.
+// loginSetting returns the flag that turns serving into the login.
 func loginSetting() flags.Setting {
 	return flags.Setting{Name: loginName, Kind: flags.Switch, Hidden: true, Does: "log in, as the command login does"}
 }
 
-// loginCommand is the command that logs in.
+// loginCommand returns the command that logs in.
 func loginCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{

@@ -82,7 +82,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	})
 }
 
-// serveCommand is the command that an editor starts, under this name.
+// serveCommand returns the command that an editor starts, under this name.
 func serveCommand(name string) subcommand {
 	return subcommand{Command: &cobra.Command{
 		Use: name, Args: cobra.NoArgs, Short: "Serve ACP on stdin and stdout (what an editor starts)",
@@ -176,7 +176,7 @@ func (c *invocation) findDroid() (string, error) {
 	return droid.Find(c.values.String(flags.Droid))
 }
 
-// defaults are the initial settings of new sessions.
+// defaults returns the initial settings of new sessions.
 func (c *invocation) defaults() options.Defaults {
 	v := c.values
 	return options.Defaults{Mode: stream.Mode(v.String(flags.Mode)), Model: v.String(flags.Model), Effort: v.String(flags.Effort), FollowUp: v.String(flags.FollowUp)}

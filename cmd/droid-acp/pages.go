@@ -11,7 +11,7 @@ import (
 // manName is the name of the command that prints the manual page, for which all flags are needed.
 const manName = "man"
 
-// manCommand is the command that prints the manual page.
+// manCommand returns the command that prints the manual page.
 func manCommand() subcommand {
 	return subcommand{Command: &cobra.Command{
 		Use: manName, Args: cobra.NoArgs, Short: "Print the manual page droid-acp(1)", Example: "  droid-acp man | man -l -",
@@ -45,7 +45,7 @@ func manual(root *cobra.Command, of buildOrigin) string {
 // versionName is the name of the command that prints the version, and of the flag.
 const versionName = "version"
 
-// versionCommand is the command that prints what --version does.
+// versionCommand returns the command that prints what --version does.
 func versionCommand() subcommand {
 	return subcommand{Command: &cobra.Command{
 		Use: versionName, Args: cobra.NoArgs, Short: "Print the version, as --version does",

@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// reportCommand is the command that writes a report of a running session.
+// reportCommand returns the command that writes a report of a running session.
 func reportCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{

@@ -40,7 +40,7 @@ const logJSON = "log-json"
 // serverEndTime is how long the agents of an ending server may take to end gracefully.
 const serverEndTime = 25 * time.Second
 
-// serverCommand is the command that keeps agents alive while editors come and go.
+// serverCommand returns the command that keeps agents alive while editors come and go.
 func serverCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{

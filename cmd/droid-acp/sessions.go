@@ -24,7 +24,7 @@ import (
 // noServer is the output of ps and stop if no server runs.
 const noServer = "No server runs, so no session is kept.\n"
 
-// psCommand is the command that shows the sessions of the user's server.
+// psCommand returns the command that shows the sessions of the user's server.
 func psCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
@@ -37,7 +37,7 @@ func psCommand() subcommand {
 	}
 }
 
-// stopCommand is the command that ends a server, or sessions of it.
+// stopCommand returns the command that ends a server, or sessions of it.
 func stopCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
@@ -113,7 +113,7 @@ func programDifference(s serve.Status) string {
 	return ""
 }
 
-// checkServer is the doctor's check of the server of --keep.
+// checkServer returns the doctor's check of the server of --keep.
 func checkServer(ctx context.Context) doctor.KeepStatus {
 	const without = "See to that, or do without --keep."
 	path, err := defaultSocket()

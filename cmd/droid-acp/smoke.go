@@ -22,7 +22,7 @@ import (
 
 const defaultPrompt = "Say hello, and tell in one sentence which directory you work in."
 
-// smokeCommand is the command that runs prompts without an editor.
+// smokeCommand returns the command that runs prompts without an editor.
 func smokeCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{

@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// traceCommand is the command that shows what --trace has recorded.
+// traceCommand returns the command that shows what --trace has recorded.
 func traceCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{

@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/workspace/trust"
 )
 
-// trustCommand is the command that shows what a project brings to run, and allows it.
+// trustCommand returns the command that shows what a project brings to run, and allows it.
 func trustCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{

@@ -18,7 +18,7 @@ import (
 	"droid-acp/internal/remote/via"
 )
 
-// viaCommand is the command that an editor starts instead of an agent that runs elsewhere.
+// viaCommand returns the command that an editor starts instead of an agent that runs elsewhere.
 func viaCommand() subcommand {
 	c := subcommand{
 		Command: &cobra.Command{

@@ -212,7 +212,7 @@ func methodNotFound(name string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: -32601, Message: "Method not found: " + method, Data: map[string]string{"method": method}}
 }
 
-// methods are the ACP methods that this agent has.
+// methods returns the ACP methods that this agent has.
 func (a *Agent) methods() map[string]wire.Handler {
 	return map[string]wire.Handler{
 		acp.AgentMethodInitialize:             a.initialize,

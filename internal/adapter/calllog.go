@@ -27,7 +27,7 @@ func logClient(log *zap.Logger, info json.RawMessage) {
 	log.Info("a client has connected", zap.String("client", briefly(client.Name)), zap.String("version", briefly(client.Version)))
 }
 
-// briefly is the beginning of what a client calls something, in one line.
+// briefly returns the beginning of what a client calls something, in one line.
 func briefly(name string) string {
 	letters := []rune(visible.Line(name))
 	return string(letters[:min(len(letters), 80)])

@@ -9,7 +9,7 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// extensions are the methods for programs, by their names. docs/programs.md has
+// extensions returns the methods for programs, by their names. docs/programs.md has
 // their params, results and errors.
 func (a *Agent) extensions() map[string]wire.Handler {
 	return map[string]wire.Handler{
@@ -48,12 +48,12 @@ func extension[P, R any](a *Agent, f func(s *session.Session, ctx context.Contex
 	}
 }
 
-// query is an extension that needs the session's id alone.
+// query returns an extension that needs the session's id alone.
 func query[R any](a *Agent, f func(s *session.Session, ctx context.Context) (R, *jsonrpc.Error)) wire.Handler {
 	return extension(a, func(s *session.Session, ctx context.Context, _ struct{}) (R, *jsonrpc.Error) { return f(s, ctx) })
 }
 
-// snapshot is an extension that needs the session's id alone, and does not wait.
+// snapshot returns an extension that needs the session's id alone, and does not wait.
 func snapshot[R any](a *Agent, f func(s *session.Session) R) wire.Handler {
 	return extension(a, func(s *session.Session, _ context.Context, _ struct{}) (R, *jsonrpc.Error) { return f(s), nil })
 }

@@ -77,7 +77,7 @@ func (a *Agent) serveFiles(opened editorFiles) bool {
 	return true
 }
 
-// servedFiles are the files that serveFiles took, for an agent that has ended: initialize may still run.
+// servedFiles returns the files that serveFiles took, for an agent that has ended: initialize may still run.
 func (a *Agent) servedFiles() editorFiles {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,7 +123,7 @@ func (e *editorFiles) close() {
 // hookTime is how long droid lets a hook of ours run, which ends earlier by itself.
 const hookTime = 20 * time.Second
 
-// Hooks are those that droid runs for each call which reads or changes a file.
+// Hooks returns those that droid runs for each call which reads or changes a file.
 func (e *editorFiles) Hooks() []droid.Hook {
 	if !e.on() {
 		return nil

@@ -41,7 +41,7 @@ func (a *Agent) sessionOptions(c *wire.Call) (any, *jsonrpc.Error) {
 	return a.newOptions(c, p, &stored)
 }
 
-// newOptions are the options of a new session, or of one that has stored settings.
+// newOptions returns the options of a new session, or of one that has stored settings.
 func (a *Agent) newOptions(c *wire.Call, p instructions.Params, stored *stream.Settings) (any, *jsonrpc.Error) {
 	w, err := a.readSession(c.Context, p)
 	if err != nil {

@@ -32,7 +32,7 @@ func checkSessionID(id string) *jsonrpc.Error {
 	return nil
 }
 
-// sessionID is the id of the session that the params of a call name.
+// sessionID returns the id of the session that the params of a call name.
 func sessionID(c *wire.Call) (string, *jsonrpc.Error) {
 	var params struct {
 		SessionID string `json:"sessionId"`

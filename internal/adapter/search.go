@@ -63,7 +63,7 @@ func (a *Agent) search(c *wire.Call) (any, *jsonrpc.Error) {
 	return result, nil
 }
 
-// searchedDirectory is the directory whose sessions are searched, "" for all. It lets the next line come.
+// searchedDirectory returns the directory whose sessions are searched, "" for all. It lets the next line come.
 func (a *Agent) searchedDirectory(c *wire.Call, p searchParams) (cwd string, err *jsonrpc.Error) {
 	switch {
 	case p.SessionID != "":
@@ -92,7 +92,7 @@ func (a *Agent) searchedDirectory(c *wire.Call, p searchParams) (cwd string, err
 	return a.directoryOf(c, p.CWD)
 }
 
-// directoryOf is the directory that the params of a call name as cwd, "" for none.
+// directoryOf returns the directory that the params of a call name as cwd, "" for none.
 func (a *Agent) directoryOf(c *wire.Call, named string) (string, *jsonrpc.Error) {
 	cwd, err := a.Launcher.FindDirectory(c.Context, "cwd", named)
 	if err == nil && cwd != "" && !filepath.IsAbs(cwd) {
@@ -104,7 +104,7 @@ func (a *Agent) directoryOf(c *wire.Call, named string) (string, *jsonrpc.Error)
 	return cwd, nil
 }
 
-// listed is a stored session as a row of a list.
+// listed returns a stored session as a row of a list.
 func (a *Agent) listed(s store.Session) protocol.ListedSession {
 	return protocol.ListedSession{
 		SessionID: s.ID, CWD: s.CWD, Title: protocol.Line(s.Title), UpdatedAt: s.UpdatedAt.UTC().Format(time.RFC3339Nano), Archived: s.Archived,

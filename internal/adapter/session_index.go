@@ -17,7 +17,7 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// indexMethods are the methods of Air's session index. Other clients have none of them.
+// indexMethods returns the methods of Air's session index. Other clients have none of them.
 func (a *Agent) indexMethods() map[string]wire.Handler {
 	return map[string]wire.Handler{
 		"_session/archive":          a.ifIndexed(a.archiveSession),

@@ -27,7 +27,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *jsonrpc.Error) {
 	if wrong != nil {
 		return nil, acperr.InvalidParams("%v", wrong)
 	}
-	c.Params, _ = json.Marshal(map[string]string{"sessionId": params.SessionID}) // all that reach reads: the turn outlives its images; a text always encodes
+	c.Params, _ = json.Marshal(map[string]string{"sessionId": params.SessionID}) // lookup reads no more, and the turn outlives its images; a text always encodes
 	s, ticket, err := a.lookup(c)
 	if err != nil && err.Code == acperr.CodeCancelled {
 		return protocol.PromptResult{StopReason: acp.StopReasonCancelled}, nil

@@ -62,7 +62,7 @@ func (a *Agent) checkStored(ctx context.Context, id string, ids []string) *jsonr
 	return notKnown(err)
 }
 
-// notKnown is the error where it cannot be read what the store has of a session.
+// notKnown returns the error where it cannot be read what the store has of a session.
 func notKnown(err error) *jsonrpc.Error {
 	if errors.Is(err, context.Canceled) {
 		return acperr.Cancelled()

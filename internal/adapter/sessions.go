@@ -123,7 +123,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 	return result, nil
 }
 
-// notListed is the error where the store cannot be listed.
+// notListed returns the error where the store cannot be listed.
 func notListed(err error) *jsonrpc.Error {
 	if errors.As(err, new(*store.BadCursorError)) {
 		return acperr.InvalidParams("unknown cursor; begin again without one")
@@ -131,7 +131,7 @@ func notListed(err error) *jsonrpc.Error {
 	return acperr.Internal("list_failed", "The sessions could not be listed: "+err.Error())
 }
 
-// rootsOf are the additional directories of a session that is open here, nil for others.
+// rootsOf returns the additional directories of a session that is open here, nil for others.
 func (a *Agent) rootsOf(id string) []string {
 	if s, open := a.Sessions.Find(id); open {
 		return s.Instructions().Roots

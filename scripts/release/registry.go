@@ -58,7 +58,7 @@ func (r *release) writeRegistryEntry() error {
 	return r.keep(r.name("registry-entry.tar.gz"), data)
 }
 
-// registryEntry is the entry's agent.json and icon.svg.
+// registryEntry returns the entry's agent.json and icon.svg.
 func (r *release) registryEntry() (agent, icon []byte, err error) {
 	dir := filepath.Join(r.Root, "packaging", "registry", registryID)
 	if icon, err = os.ReadFile(filepath.Join(dir, "icon.svg")); err != nil {

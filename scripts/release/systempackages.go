@@ -80,7 +80,7 @@ func (r *release) systemPackage(s system, format string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// contents are the files of a package, laid down in the temporary directory, where
+// contents returns the files of a package, laid down in the temporary directory, where
 // nfpm reads them.
 func (r *release) contents(s system, format string) (contents files.Contents, err error) {
 	all, err := r.placed(format)

@@ -14,7 +14,7 @@ type Droid interface {
 // noLogin marks a droid whose turn failed for want of a login.
 const noLogin = -1
 
-// Logins is how many logins there were.
+// Logins returns how many logins there were.
 func (a *Accounts) Logins() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,7 +64,7 @@ func (a *Accounts) Revoked(d Droid) bool {
 // isRevoked reports whether a droid is revoked that was started after so many logins. The caller holds mu.
 func (a *Accounts) isRevoked(seen int) bool { return a.revoked > 0 && seen < a.revoked }
 
-// Status is the login with which droid works, as far as it was seen; the zero value before that.
+// Status returns the login with which droid works, as far as it was seen; the zero value before that.
 func (a *Accounts) Status() protocol.AuthStatus {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -41,7 +41,7 @@ type Command struct {
 	Env  map[string]string // variables to add
 }
 
-// Ways are the ways to log in that this client can go. They are offered without asking
+// Ways returns the ways to log in that this client can go. They are offered without asking
 // droid, also where there is none.
 func Ways(client protocol.ClientCapabilities, command Command) []protocol.AuthMethod {
 	pairing := protocol.AuthMethod{ID: login.Pairing, Name: "Log in to Factory",
@@ -72,7 +72,7 @@ func Ways(client protocol.ClientCapabilities, command Command) []protocol.AuthMe
 	return methods
 }
 
-// MethodOf is the method of droid's by which a client is to be logged in that has chosen this way.
+// MethodOf returns the method of droid's by which a client is to be logged in that has chosen this way.
 func MethodOf(way string) (string, error) {
 	switch way {
 	case login.Pairing, login.APIKey:

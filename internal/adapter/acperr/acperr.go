@@ -252,7 +252,7 @@ func crashText(err error, unknown string) string {
 	return unknown
 }
 
-// KindOf is the word by which programs know an internal error, "" of others and where it is no word.
+// KindOf returns the word by which programs know an internal error, "" of others and where it is no word.
 func KindOf(err *jsonrpc.Error) string {
 	data, _ := err.Data.(map[string]string)
 	if kind := data["kind"]; err.Code == codeInternal && isKind().MatchString(kind) {

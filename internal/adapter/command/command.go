@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// All is the table of all commands of this agent, as the editor lists
+// All returns the table of all commands of this agent, as the editor lists
 // them. A custom command of the user with one of these names wins.
 func All() []session.Command {
 	return slices.Concat([]session.Command{
@@ -50,7 +50,7 @@ func cutWord(args string) (word, others string) {
 	return args[:at], strings.TrimSpace(args[at:])
 }
 
-// notChanged is the error of a command, as the user typed it, that was to change something of droid's: text says that it did not, and sought
+// notChanged returns the error of a command, as the user typed it, that was to change something of droid's: text says that it did not, and sought
 // what is so if it did. err may be nil.
 func notChanged(err error, text, sought, command string) error {
 	if err == nil {

@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/adapter/turns"
 )
 
-// settingCommands are the commands that show or set a setting, for clients without pickers.
+// settingCommands returns the commands that show or set a setting, for clients without pickers.
 func settingCommands() (all []session.Command) {
 	for _, s := range options.Settings() {
 		if s.Command != "" {

@@ -27,7 +27,7 @@ func skillsCommand(ctx context.Context, s *session.Session, args string) (string
 	return fmt.Sprintf("%s is %s, in all your projects.", name, state), notChanged(err, "droid did not "+verb+" the skill "+name, name+" is "+state+" now", "/skills "+args)
 }
 
-// skillTable is a line for each skill.
+// skillTable returns a line for each skill.
 func skillTable(skills []droid.Skill) string {
 	if len(skills) == 0 {
 		return "droid has no skills."

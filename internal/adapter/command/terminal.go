@@ -18,7 +18,7 @@ func loginCommand(_ context.Context, s *session.Session, _ string) (string, erro
 // inTerminal answers a command that only droid's terminal has.
 const inTerminal = "Run `droid` in a terminal for it."
 
-// terminalCommands are the commands of droid's terminal (0.225.2) that droid does not know outside it: it would
+// terminalCommands returns the commands of droid's terminal (0.225.2) that droid does not know outside it: it would
 // pass them to the model. Those that a model can carry out as a prompt, such as /review, are not here.
 func terminalCommands() map[string]string {
 	const newChat, usage = "Start a new chat in your editor.", "Type `/usage`."
@@ -37,7 +37,7 @@ func terminalCommands() map[string]string {
 	}
 }
 
-// Terminal is the answer to a command of droid's terminal. One with arguments that the terminal does not take is
+// Terminal returns the answer to a command of droid's terminal. One with arguments that the terminal does not take is
 // a text for the model: "/settings returns 500".
 func Terminal(name, args string) (c session.Command, ok bool) {
 	instead, ok := terminalCommands()[name]

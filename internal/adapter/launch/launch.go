@@ -79,7 +79,7 @@ type Launcher struct {
 // Hooks has those that each process gets; none where files stay on the disk.
 type Hooks interface{ Hooks() []droid.Hook }
 
-// New is a Launcher for an agent that lives until life ends.
+// New returns a Launcher for an agent that lives until life ends.
 func New(life context.Context, cfg *Config, calls *files.CallLimiter, hooks Hooks, log *zap.Logger) *Launcher {
 	l := &Launcher{Stat: os.Stat, cfg: cfg, calls: calls, hooks: hooks, life: life, log: log, previews: previews{turn: make(chan struct{}, 1)}}
 	l.Spare = droid.NewPrewarmed(cfg.Dir, l.startAhead, cfg.Spare.again, log)
@@ -207,7 +207,7 @@ func refusal(without *projectconfig.Layer, err, other error) error {
 	return other
 }
 
-// takeSpare is the spare if it fits the command, else nil.
+// takeSpare returns the spare if it fits the command, else nil.
 func (l *Launcher) takeSpare(command droid.Command) *droid.Client {
 	if command.SystemPrompt != "" {
 		return nil

@@ -42,7 +42,7 @@ func (l *Launcher) IsOpen(ctx context.Context, id string) (bool, error) {
 	return ofSession(ctx, l, "Store.IsOpen", id, l.cfg.Store.IsOpen)
 }
 
-// Free is an error when an agent has a session open or loads it (store.ErrOpenElsewhere), or may do so.
+// Free returns an error when an agent has a session open or loads it (store.ErrOpenElsewhere), or may do so.
 func (l *Launcher) Free(ctx context.Context, id string) error {
 	_, err := ofSession(ctx, l, "Store.Free", id, func(id string) (struct{}, error) { return struct{}{}, l.cfg.Store.Free(id) })
 	return err
@@ -69,7 +69,7 @@ func (l *Launcher) FreeToMove(ctx context.Context, id, cwd string, patience time
 // freeLook is how often FreeToMove looks.
 const freeLook = 100 * time.Millisecond
 
-// Marked is when an agent noted last that it has a session open.
+// Marked returns the time when an agent noted last that it has a session open.
 func (l *Launcher) Marked(ctx context.Context, id string) (time.Time, error) {
 	return ofSession(ctx, l, "Store.Marked", id, sure(l.cfg.Store.Marked))
 }
@@ -84,7 +84,7 @@ func (l *Launcher) Project(ctx context.Context, cwd string, client *droid.Client
 	}))
 }
 
-// ServerPrograms are the programs of the MCP servers that the files of a project and of the user name, by the servers'
+// ServerPrograms returns the programs of the MCP servers that the files of a project and of the user name, by the servers'
 // names. What cannot be read is not among them.
 func (l *Launcher) ServerPrograms(ctx context.Context, cwd string) map[string]string {
 	programs, _ := files.CallBounded(ctx, l.calls, "Trust.ServerPrograms", cwd, sure(l.cfg.Trust.ServerPrograms))
@@ -134,7 +134,7 @@ func (l *Launcher) mark(ctx context.Context, call files.CallName, id string, mak
 	return made.release, nil
 }
 
-// FindDirectory is the name that this system has for a directory, where Windows and WSL work
+// FindDirectory returns the name that this system has for a directory, where Windows and WSL work
 // together. what names it in the params.
 func (l *Launcher) FindDirectory(ctx context.Context, what, path string) (string, error) {
 	here, err := files.CallBounded(ctx, l.calls, "wsl.Here", path, func(path string) (string, error) { return wsl.LocalPath(ctx, path) })
@@ -194,7 +194,7 @@ type Copied struct {
 	ID    string // "" until droid has made it
 }
 
-// Make is a new session with this id, "" for one that droid chooses.
+// Make returns a new session with this id, "" for one that droid chooses.
 func (l *Launcher) Make(id, cwd string, i instructions.Instructions) Open {
 	return Open{New: &droid.InitializeParams{SessionID: id, CWD: cwd, Settings: l.cfg.Defaults.Settings(), SystemPrompt: i.Text}}
 }
@@ -279,7 +279,7 @@ func (l *Launcher) sameDirectory(ctx context.Context, one, other string) bool {
 	return paths.Equal(filepath.Clean(one), filepath.Clean(other)) || paths.Equal(l.Target(ctx, one), l.Target(ctx, other))
 }
 
-// Target is where the symbolic links of a path lead; what cannot be followed stays.
+// Target returns where the symbolic links of a path lead; what cannot be followed stays.
 func (l *Launcher) Target(ctx context.Context, path string) string {
 	if followed, err := files.CallBounded(ctx, l.calls, "EvalSymlinks", path, filepath.EvalSymlinks); err == nil {
 		return followed

@@ -62,7 +62,7 @@ func Parse(raw json.RawMessage) (servers []stream.MCPServer, notices []string, e
 	return servers, notices, nil
 }
 
-// forDroid is the server in droid's shape, without its name. known is false for
+// forDroid returns the server in droid's shape, without its name. known is false for
 // a type that droid does not have; problem says what the editor left out.
 func (s given) forDroid() (server stream.MCPServer, known bool, problem string) {
 	switch s.Type {
@@ -92,7 +92,7 @@ func (s given) forDroid() (server stream.MCPServer, known bool, problem string) 
 	return server, false, ""
 }
 
-// toolPrefix is the name that a server gets in droid. droid puts it into the names
+// toolPrefix returns the name that a server gets in droid. droid puts it into the names
 // of the server's tools, SERVER___TOOL, in which model providers allow letters,
 // digits, "_" and "-" alone. 0.99 passes other characters on, and the provider then
 // refuses every prompt.

@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// Patch is the change of droid's settings that sets an option in a droid of this
+// Patch returns the change of droid's settings that sets an option in a droid of this
 // version. A patch without fields says that droid has the value already. Values
 // that are not offered are refused here: droid takes any model id and changes
 // efforts silently (0.99 to 0.225).

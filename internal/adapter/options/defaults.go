@@ -14,7 +14,7 @@ type Defaults struct {
 	FollowUp string // "queue" or "steer"
 }
 
-// Settings are the defaults for droid's initialize_session.
+// Settings returns the defaults for droid's initialize_session.
 func (d Defaults) Settings() stream.SettingsPatch {
 	var patch stream.SettingsPatch
 	if d.Mode != "" {

@@ -56,13 +56,13 @@ func New(followUp string, switches, narrow bool) State {
 	return State{followUp: followUp, switches: switches, narrow: narrow}
 }
 
-// Settings are the settings as droid reported them last.
+// Settings returns the settings as droid reported them last.
 func (o *State) Settings() stream.Settings { return o.settings }
 
-// Models are the models that droid offers.
+// Models returns the models that droid offers.
 func (o *State) Models() []stream.Model { return o.models }
 
-// FollowUp is the value of FollowUp.
+// FollowUp returns the value of FollowUp.
 func (o *State) FollowUp() string { return o.followUp }
 
 // Reported takes the settings that droid reports.
@@ -95,7 +95,7 @@ func (o *State) Restarted(before Before) {
 	}
 }
 
-// Owed is the mode that a session had when droid was started again, if droid did not take
+// Owed returns the mode that a session had when droid was started again, if droid did not take
 // it back and is in one that asks less; "" where all is well. No prompt may go to droid
 // until it has that mode, or the user has chosen another one.
 func (o *State) Owed() stream.Mode { return o.owed }
@@ -179,7 +179,7 @@ func (o *State) offered() []protocol.ConfigOption {
 	return offered
 }
 
-// list are all options of the session, with the values that droid has in this
+// list returns all options of the session, with the values that droid has in this
 // version. What droid does not report is not offered.
 func (o *State) list() (list []protocol.ConfigOption) {
 	for _, s := range settings {
@@ -202,7 +202,7 @@ func (o *State) list() (list []protocol.ConfigOption) {
 	return list
 }
 
-// find is the value of this id, nil for none.
+// find returns the value of this id, nil for none.
 func find(values []protocol.OptionValue, value string) *protocol.OptionValue {
 	for i := range values {
 		if values[i].Value == value {
@@ -222,7 +222,7 @@ func (o *State) Option(id string) *protocol.ConfigOption {
 	return nil
 }
 
-// Titled is an option with the title of a value, as menus have both.
+// Titled returns an option with the title of a value, as menus have both.
 func (o *State) Titled(id, value string) string {
 	option := o.Option(id)
 	if option == nil {

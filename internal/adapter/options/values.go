@@ -35,7 +35,7 @@ func named(what protocol.Line, values []protocol.OptionValue) []protocol.OptionV
 	return values
 }
 
-// modelValues are the models that droid offers and that can be chosen, the user's
+// modelValues returns the models that droid offers and that can be chosen, the user's
 // own first.
 func (o *State) modelValues() []protocol.OptionValue {
 	var own, others []protocol.OptionValue
@@ -63,7 +63,7 @@ func (o *State) modelValues() []protocol.OptionValue {
 	return append(own, others...)
 }
 
-// effortValues are the efforts of a model; none where it has no choice.
+// effortValues returns the efforts of a model; none where it has no choice.
 func (o *State) effortValues(model *string) []protocol.OptionValue {
 	m := o.model(model)
 	if m == nil || len(m.SupportedReasoningEfforts) < 2 {

@@ -89,7 +89,7 @@ func (s *Session) backgroundEnded(c *background.Command, lastWords string) {
 	}
 }
 
-// BackgroundCommands are the commands that droid has left in the background. unseen says that there may be others.
+// BackgroundCommands returns the commands that droid has left in the background. unseen says that there may be others.
 func (s *Session) BackgroundCommands() (running []*background.Command, unseen bool) {
 	return s.proc.Commands.Running(), s.proc.NotWatched()
 }

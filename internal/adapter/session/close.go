@@ -7,10 +7,10 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// ForceStop has a process that leaves do so at once.
+// ForceStop makes a droid that is exiting do so at once.
 func (s *Session) ForceStop() { s.proc.ForceStop() }
 
-// Close cancels what the session works on, and ends it. It returns when no prompt runs any more; droid leaves politely after that.
+// Close cancels what the session works on, and ends it. It returns when no prompt runs any more; droid exits in order after that.
 func (s *Session) Close() {
 	s.cancelAndWait()
 	s.Stop()

@@ -38,7 +38,7 @@ type Command struct {
 	Kind turns.Kind // Here, Process, or Setting, which holds if there are arguments
 }
 
-// refusal is the reply to arguments that the command does not understand, "" for others.
+// refusal returns the reply to arguments that the command does not understand, "" for others.
 func (c Command) refusal(args string) string {
 	if args == "" || regexp.MustCompile("^(?:"+c.Form+")$").MatchString(args) {
 		return ""
@@ -50,7 +50,7 @@ func (c Command) refusal(args string) string {
 	return fmt.Sprintf("`/%s` does not understand “%.80s”. It takes%s.", c.Name, args, takes)
 }
 
-// ownCommands are the commands that this agent offers: all but the shell, unless
+// ownCommands returns the commands that this agent offers: all but the shell, unless
 // the configuration allows it.
 func (d *Deps) ownCommands() []Command {
 	own := slices.Clone(d.Commands)
@@ -122,7 +122,7 @@ var (
 
 type commandKey struct{}
 
-// commandFrom is the command that an act is done for, nil if it is done for a request.
+// commandFrom returns the command that an act is done for, nil if it is done for a request.
 func commandFrom(ctx context.Context) *commandRun {
 	r, _ := ctx.Value(commandKey{}).(*commandRun)
 	return r
@@ -339,7 +339,7 @@ func (f *failure) Error() string { return f.what + ": " + sentence(f.why) }
 
 func (f *failure) Unwrap() error { return f.why }
 
-// sentence is the text of an error with one full stop.
+// sentence returns the text of an error with one full stop.
 func sentence(err error) string { return strings.TrimSuffix(Plainly(err).Error(), ".") + "." }
 
 // UnknownOutcome says why it is unknown whether droid did what it was asked.
@@ -347,7 +347,7 @@ type UnknownOutcome struct{ Why error }
 
 func (e *UnknownOutcome) Error() string { return e.Why.Error() }
 
-// Plainly is an error without the method of droid's protocol that failed, where droid refused it or has ended. What droid
+// Plainly returns an error without the method of droid's protocol that failed, where droid refused it or has ended. What droid
 // says of a file comes with what to do.
 func Plainly(err error) error {
 	if exit, gone := errors.AsType[*droid.ExitError](err); gone {
@@ -359,7 +359,7 @@ func Plainly(err error) error {
 	return err
 }
 
-// Plain is a *jsonrpc.Error, which may be nil, as an error with its text for users alone.
+// Plain returns a *jsonrpc.Error, which may be nil, as an error with its text for users alone.
 func Plain(err *jsonrpc.Error) error {
 	if err == nil {
 		return nil

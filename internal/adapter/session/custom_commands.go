@@ -51,7 +51,7 @@ func (s *Session) RefreshCommands(ctx context.Context) {
 	s.refreshCommands(ctx, func() bool { return ctx.Err() == nil })
 }
 
-// Skills are droid's skills.
+// Skills returns droid's skills.
 func (s *Session) Skills(ctx context.Context) (skills []droid.Skill, err error) {
 	err = s.askDroid(ctx, func(ctx context.Context, client *droid.Client) (err error) {
 		skills, err = client.Skills(ctx)

@@ -93,7 +93,7 @@ func (d *Deps) Respond(c *wire.Call, result any, err *jsonrpc.Error) {
 	c.Respond(result, d.ClientError(c, err))
 }
 
-// ClientError is an error as this client shows it well.
+// ClientError returns an error as this client shows it well.
 func (d *Deps) ClientError(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
 	if err == nil {
 		return nil

@@ -36,7 +36,7 @@ func (s *Session) workIn(cwd string) {
 	s.endDroid(replaced, "the session works in another directory")
 }
 
-// useInstructions makes what is wanted the session's instructions. If the process has others,
+// useInstructions sets the session's instructions. If the process has others,
 // it is ended; the next process loads the session.
 func (s *Session) useInstructions(w instructions.Wanted) {
 	before := s.systemPrompt.Load()
@@ -48,7 +48,7 @@ func (s *Session) useInstructions(w instructions.Wanted) {
 	s.endDroid(replaced, "the session has other instructions")
 }
 
-// directories are the working directory and the additional ones.
+// directories returns the working directory and the additional ones.
 func (s *Session) directories() []string {
 	return append([]string{s.cwd}, s.systemPrompt.Load().Roots...)
 }

@@ -48,7 +48,7 @@ func (s *Session) notifyReplayed(ctx context.Context) {
 	}
 }
 
-// overlay is where the calls of a session on this process go, nil where its files stay on the
+// overlay returns where the calls of a session on this process go, nil where its files stay on the
 // disk.
 func (d *Deps) overlay(s *Session, client *droid.Client) *fileOverlay {
 	if d.EditorFiles == nil || !client.HasHooks() {

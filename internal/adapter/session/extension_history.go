@@ -47,7 +47,7 @@ type HistoryMessage struct {
 	Content []json.RawMessage `json:"content"`
 }
 
-// Messages are the messages of the whole conversation. It is refused while a prompt runs.
+// Messages returns the messages of the whole conversation. It is refused while a prompt runs.
 func (s *Session) Messages(ctx context.Context) (MessagesResult, *jsonrpc.Error) {
 	history, err := s.history(ctx)
 	messages := []HistoryMessage{}
@@ -66,7 +66,7 @@ type LastTextResult struct {
 	Text string `json:"text"`
 }
 
-// LastAssistantText is the text of the last message of droid's. It is refused while a prompt runs.
+// LastAssistantText returns the text of the last message of droid's. It is refused while a prompt runs.
 func (s *Session) LastAssistantText(ctx context.Context) (LastTextResult, *jsonrpc.Error) {
 	history, err := s.history(ctx)
 	id, last := "", ""
@@ -95,7 +95,7 @@ type NumberedPoint struct {
 	Files     []string `json:"files"` // that droid has edited since
 }
 
-// RewindPoints are the prompts to go back to. It is refused while a prompt runs.
+// RewindPoints returns the prompts to go back to. It is refused while a prompt runs.
 func (s *Session) RewindPoints(ctx context.Context) (RewindPointsResult, *jsonrpc.Error) {
 	history, err := s.history(ctx)
 	points := []NumberedPoint{}

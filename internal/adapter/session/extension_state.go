@@ -27,7 +27,7 @@ type contextUse struct {
 	Size int64 `json:"size"`
 }
 
-// Stats is how many tokens the session has used.
+// Stats returns how many tokens the session has used.
 func (s *Session) Stats() StatsResult {
 	told := s.usage.told
 	result := StatsResult{Tokens: told.Total, LastCall: told.LastCall}
@@ -42,7 +42,7 @@ type CommandsResult struct {
 	Commands []protocol.AvailableCommand `json:"commands"`
 }
 
-// ListedCommands are the commands that the editor is offered.
+// ListedCommands returns the commands that the editor is offered.
 func (s *Session) ListedCommands() CommandsResult { return CommandsResult{s.allCommands()} }
 
 // ModelsResult is the result of _droid/models; the models are in droid's shape.
@@ -51,7 +51,7 @@ type ModelsResult struct {
 	Models         []json.RawMessage `json:"models"`
 }
 
-// Models are the models that droid offers.
+// Models returns the models that droid offers.
 func (s *Session) Models() ModelsResult {
 	models := []json.RawMessage{}
 	for _, m := range s.options.Models() {

@@ -35,7 +35,7 @@ func (s *Session) Exit(err **jsonrpc.Error) {
 	s.mu.Unlock()
 }
 
-// unlocked gives the lock up while f runs, which may block. f's context ends with ctx and with the session, which waits for f before it ends.
+// unlocked releases the lock while f runs, which may block. f's context ends with ctx and with the session, which waits for f before it ends.
 func (s *Session) unlocked(ctx context.Context, f func(ctx context.Context)) {
 	s.unlockedAs(ctx, "", "", f)
 }

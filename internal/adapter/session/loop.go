@@ -109,7 +109,7 @@ func (s *Session) listen() {
 	}
 }
 
-// nextTick is when something is due, zero for never.
+// nextTick returns the time when something is due, zero for never.
 func (s *Session) nextTick() (next time.Time) {
 	consider := func(at time.Time, ok bool) {
 		if ok && at.IsZero() {

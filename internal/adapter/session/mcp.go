@@ -121,7 +121,7 @@ func (s *Session) watchServers() {
 	})
 }
 
-// EditorServers are the names of the MCP servers that the editor gives to droid.
+// EditorServers returns the names of the MCP servers that the editor gives to droid.
 func (s *Session) EditorServers() []string { return s.servers.Names() }
 
 // ChangeMCPServer logs out of an MCP server of the user's own file, or disables, enables or reconnects it, by the verb. Any other server is

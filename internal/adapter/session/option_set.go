@@ -55,7 +55,7 @@ func (s *Session) SetOption(ctx context.Context, id, value string) *NotSetError 
 	return &NotSetError{sentence(Plain(err)), tooFree(s.options.Mode(), id, value, err)}
 }
 
-// Option is an option with its values, nil for one that this droid or client does not have. known is false while no droid runs.
+// Option returns an option with its values, nil for one that this droid or client does not have. known is false while no droid runs.
 func (s *Session) Option(id string) (option *protocol.ConfigOption, known bool) {
 	return s.options.Option(id), s.proc.Client() != nil
 }

@@ -69,10 +69,10 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 }
 
 // awaitAskable waits until the client can show a question: a client that shows updates in prompts only can while a prompt runs or waits. It
-// returns the outcome of the question, which is Open unless the question was withdrawn during the wait.
+// returns the outcome of the question, which is NotWithdrawn unless that happened during the wait.
 func (s *Session) awaitAskable(ctx context.Context, q *updates.Question) (was updates.Outcome) {
 	if s.deps.Client.UpdatesInPromptsOnly() {
-		was = q.Await(ctx, s.out, s.prompts.Busy)
+		was = q.WaitUntil(ctx, s.out, s.prompts.Busy)
 	}
 	return was
 }

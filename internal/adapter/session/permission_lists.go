@@ -73,7 +73,7 @@ func (s *Session) CheckRules(ctx context.Context, command string) (check droid.R
 	return check, true, err
 }
 
-// Mode is the mode of the session.
+// Mode returns the mode of the session.
 func (s *Session) Mode() stream.Mode { return s.options.Mode() }
 
 // NamesRule reports whether a text names a rule as the list shows it.

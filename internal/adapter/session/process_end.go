@@ -15,7 +15,8 @@ import (
 type ending int
 
 const (
-	// replaced leaves the session without a droid. The process is asked to end, and is gone before another one loads the session.
+	// replaced leaves the session without a droid. The process is asked to end, and is gone before another one loads the session. A turn
+	// that it works on fails; a prompt that is being prepared gets another droid.
 	replaced ending = iota
 	// killed stops droid at once. The session still processes its last output, and whatever needs a droid waits until the process is gone.
 	killed
@@ -90,7 +91,7 @@ func (s *Session) droidExited() {
 	s.endWork()
 }
 
-// endWork ends what the droid that the session has no more was doing, and what it asked.
+// endWork ends the turns and withdraws the questions of a droid that has exited or was replaced.
 func (s *Session) endWork() {
 	s.servers.ProcessExited()
 	s.fileCalls.End()
@@ -116,7 +117,7 @@ func (s *Session) park(now time.Time) {
 	switch {
 	case !s.proc.ParkDue(now):
 	case client == nil || !s.prompts.Idle() || s.questions.IsOpen():
-		// It rests no more; the end of the prompt or load sets a new time.
+		// It no longer rests; the end of the prompt or load sets a new time.
 	case !s.droidRests():
 		s.proc.ScheduleParking(now, parkRetry)
 	default:

@@ -222,7 +222,7 @@ func (p *userPrompt) refusedProgram() *jsonrpc.Error {
 	return acperr.InvalidRequest(fmt.Sprintf("%s is a program of this project, which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", program.File))
 }
 
-// cancelIfLate does the cancel that came while a prompt was on its way to the session.
+// cancelIfLate cancels the prompts if a cancel came while this one was on its way to the session.
 func (s *Session) cancelIfLate(p *Ticket) {
 	if p.WasCancelled() {
 		s.cancelPrompts()

@@ -366,7 +366,7 @@ func (r *reload) cancel() {
 	}
 }
 
-// openedForOthers continues after a session was opened, or not, for others when its load had been cancelled.
+// openedForOthers continues after a session was opened for others because its load had been cancelled, or was not, with why.
 func (r *reload) openedForOthers(err *jsonrpc.Error) {
 	s := r.s
 	switch {
@@ -414,7 +414,7 @@ func (s *Session) loadAgain(ctx context.Context, limit int, asked acperr.Work) (
 	return s.loadInCall(s.Context, limit, asked)
 }
 
-// loadInCall is loadAgain for the call whose turn it is. Whoever cancels that, it returns when the settings are those from before:
+// loadInCall is loadAgain for the call whose turn it is. A cancel does not end it: it returns when the settings are those from before:
 // droid loads all the same, and takes those of the session's file. 0.99 may hang for good when a load comes within a second of a turn (quirk 32): a
 // process that does not answer is replaced by one that loads the session. asked says, for errors, what the load is for.
 func (s *Session) loadInCall(ctx context.Context, limit int, asked acperr.Work) (*stream.SessionInfo, *jsonrpc.Error) {

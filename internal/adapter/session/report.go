@@ -66,7 +66,7 @@ func (s *Session) Report(ctx context.Context, file, why string, info *stream.Ses
 	return path, err
 }
 
-// reportSettings are the settings of the agent, and what it knows of the client.
+// reportSettings returns the settings of the agent, and what it knows of the client.
 func (d *Deps) reportSettings() []string {
 	return []string{
 		fmt.Sprintf("--files %q, --park-after %v, --follow-up %q", d.Config.Files, d.Config.ParkAfter, d.Config.Defaults.FollowUp),

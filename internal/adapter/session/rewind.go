@@ -18,7 +18,7 @@ import (
 // RewindPoint is a prompt that the user can go back to.
 type RewindPoint struct{ MessageID, Text string }
 
-// RewindPoints are the user's prompts in a history, oldest first.
+// RewindPoints returns the user's prompts in a history, oldest first.
 func RewindPoints(messages []stream.Message) (points []RewindPoint) {
 	for _, ev := range quirks.History(messages) {
 		said, ok := ev.(quirks.UserText)
@@ -146,7 +146,7 @@ func rewindFiles(ctx context.Context, client *droid.Client, session string, p Re
 	return info, at, err
 }
 
-// turnsFrom are the messages of a history that droid may have worked at, from this one on, each with whether droid edited files then.
+// turnsFrom returns the messages of a history that droid may have worked at, from this one on, each with whether droid edited files then.
 func turnsFrom(messages []stream.Message, from, cwd string) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		turn, edits, calls := "", false, map[string]bool{}

@@ -159,7 +159,7 @@ func (w *rewinding) goBack(ctx context.Context, r *rewound, title string, p Rewi
 	return nil
 }
 
-// text is the answer to the user.
+// text returns the answer to the user.
 func (r rewound) text(v *render.View) string {
 	text := fmt.Sprintf("Files restored: %d, deleted: %d.", r.Restored, r.Deleted)
 	if failed := r.FailedRestores + r.FailedDeletes; failed > 0 {

@@ -151,5 +151,5 @@ func (s *Session) Search(ctx context.Context, text string, everywhere bool) (fou
 	return found, err
 }
 
-// Directory is the directory of the session.
+// Directory returns the directory of the session.
 func (s *Session) Directory() string { return s.cwd }

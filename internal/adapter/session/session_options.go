@@ -19,7 +19,7 @@ func (s *Session) ListOptions(ordered func()) (_ any, err *jsonrpc.Error) {
 	return s.deps.OptionsResult(&s.options), nil
 }
 
-// NewOptionState is the state of the options before droid has said anything.
+// NewOptionState returns the state of the options before droid has said anything.
 func (d *Deps) NewOptionState() options.State {
 	return options.New(d.Config.Defaults.FollowUp, d.Client.BooleanOptions, d.Client.NarrowOptions)
 }

@@ -89,7 +89,7 @@ func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *jsonrpc.Err
 		client, project, facts, unknown := s.lookAtProject(ctx)
 		switch {
 		case client == nil || ctx.Err() != nil:
-			return replaced, nil // the prompt is prepared again, or has ended
+			return replaced, nil // begin prepares the prompt again, or it has ended
 		case unknown != nil:
 			return replaced, acperr.NotLooked(s.cwd, unknown)
 		}

@@ -18,7 +18,7 @@ func logTurn(log *zap.Logger, began time.Time, stop acp.StopReason, err *jsonrpc
 	log.Info(TurnEnded, EndingFields(began, stop, err)...)
 }
 
-// EndingFields are the log fields for the end of something that began at that time.
+// EndingFields returns the log fields for the end of something that began at that time.
 func EndingFields(began time.Time, stop acp.StopReason, err *jsonrpc.Error) []zap.Field {
 	fields := append(errorFields(err), zap.Float64("seconds", time.Since(began).Seconds()))
 	if stop != "" {
@@ -27,7 +27,7 @@ func EndingFields(began time.Time, stop acp.StopReason, err *jsonrpc.Error) []za
 	return fields
 }
 
-// errorFields are the log fields for an error.
+// errorFields returns the log fields for an error.
 func errorFields(err *jsonrpc.Error) []zap.Field {
 	if err == nil {
 		return nil

@@ -31,7 +31,7 @@ const askAfter = 100 * time.Millisecond
 // turnEnded notes that a turn has ended, after which the context window is as full as droid says.
 func (u *usage) turnEnded(now time.Time) { u.due = now.Add(askAfter) }
 
-// dueAt is when droid is to be asked; ok is false when it is not.
+// dueAt returns the time when droid is to be asked; ok is false when it is not.
 func (u *usage) dueAt() (at time.Time, ok bool) { return u.due, !u.due.IsZero() }
 
 // usedTurn is a turn with the user's message that it answers.
@@ -61,7 +61,7 @@ func (u *usage) finished(ev quirks.TurnEnded) {
 	u.turns[t.message] = t.Turn
 }
 
-// past are the turns that this agent has seen, by the id of the user's message. The
+// past returns the turns that this agent has seen, by the id of the user's message. The
 // map is the caller's.
 func (u *usage) past() map[string]export.Turn { return maps.Clone(u.turns) }
 

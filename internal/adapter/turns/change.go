@@ -75,7 +75,7 @@ func (c *Change) Begun() bool { return c.begun }
 // Pending reports whether a change waits or is under way.
 func (m *Machine) Pending(c *Change) bool { return slices.Contains(m.changes, c) }
 
-// Changing is how many changes wait or are under way.
+// Changing returns how many changes wait or are under way.
 func (m *Machine) Changing() int {
 	n := len(m.changes)
 	for _, p := range m.queue {
@@ -116,7 +116,7 @@ func (m *Machine) startChange() {
 	}
 }
 
-// modelCallDue is when the model is taken to have been called for the running prompt, if a change
+// modelCallDue returns the time when the model is taken to have been called for the running prompt, if a change
 // waits for that.
 func (m *Machine) modelCallDue() (at time.Time, ok bool) {
 	r := m.running()

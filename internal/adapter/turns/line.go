@@ -27,7 +27,7 @@ const (
 type progress int
 
 const (
-	unawaited   progress = iota // nothing waits for it: it waits itself while droid works or a program runs, or droid has it in addition to the running prompt
+	unawaited   progress = iota // nothing waits for it: it waits for a prompt or a program that runs, or droid has it in addition to that
 	inLine                      // a prompt that waits, and none runs but for a command
 	preparing                   // a prompt whose turn has come and that has not been sent to droid, see NeedDroid
 	onItsWay                    // droid was asked
@@ -46,6 +46,11 @@ const (
 // awaits has, for each Scope, the states of earlier requests in which these are awaited. Requests take effect in the order of their arrival,
 // with one exception: while droid works on a prompt, or a program runs, a change begins before the prompts that still wait, since the user
 // wants it now. Among themselves prompts keep their order, and so do changes.
+//
+// For example, droid works on prompt A, prompt B waits, the user asks for another model (ModelCalls), then sends C. The change waits until
+// the model was called for A (worksOn), not for B (unawaited). B waits for A; should A end first, B waits while the change has RPC (rpcHeld),
+// though it came before the change. C waits for the change (notBegun, underWay), then for A and B. Had nothing run, B would have been inLine,
+// and the change behind it.
 var awaits = [...][most]bool{
 	General:    {inLine: true, preparing: true, onItsWay: true, withIt: true, notBegun: true, underWay: true},
 	ModelCalls: {inLine: true, preparing: true, onItsWay: true, withIt: true, worksOn: true, notBegun: true, underWay: true},
@@ -55,7 +60,7 @@ var awaits = [...][most]bool{
 	joining:    {preparing: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, underWay: true},
 }
 
-// nextPlace is the place of what is asked now, among all that is asked.
+// nextPlace returns the place of what is asked now, among all that is asked.
 func (m *Machine) nextPlace() uint64 {
 	m.places++
 	return m.places
@@ -72,7 +77,7 @@ func (m *Machine) waits(of Scope, place uint64) bool {
 		})
 }
 
-// progress is how far a prompt in the queue is.
+// progress returns how far a prompt in the queue is.
 func (m *Machine) progress(p *prompt) progress {
 	r := m.running()
 	switch {

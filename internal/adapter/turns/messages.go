@@ -40,7 +40,7 @@ func (m *Machine) Joinable() bool {
 	return r != nil && r.toDroid() && !r.root().cancelled && !r.cancelled && r.crash == nil && !m.dead && !m.closed
 }
 
-// root is the prompt that a message belongs to, or the prompt itself.
+// root returns the prompt that a message belongs to, or the prompt itself.
 func (p *prompt) root() *prompt {
 	if p.host != nil {
 		return p.host
@@ -48,7 +48,7 @@ func (p *prompt) root() *prompt {
 	return p
 }
 
-// front is where the queue's ordinary prompts begin: behind those that droid threw away
+// front returns where the queue's ordinary prompts begin: behind those that droid threw away
 // and the messages that belong to a prompt.
 func (m *Machine) front() int {
 	at := slices.IndexFunc(m.queue, func(q *prompt) bool { return q.stage == waiting && q.retry == never && q.host == nil })
@@ -124,7 +124,7 @@ func (m *Machine) leaveUnsent(host *prompt, why error) {
 	}
 }
 
-// messagesOf is how many messages of a prompt have not ended.
+// messagesOf returns how many messages of a prompt have not ended.
 func (m *Machine) messagesOf(host *prompt) (n int) {
 	for _, p := range m.queue {
 		if p.host == host {

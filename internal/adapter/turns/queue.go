@@ -40,7 +40,7 @@ func (q *Queue[P]) Do(actions []Action) {
 }
 
 // Events of prompts and changes: each calls the method of the Machine with its name, and carries out the actions. Ended, Dropped and Join
-// are the Machine's own: their callers carry out the actions.
+// are the Machine's own: their callers carry out the actions. ProcessExited, Folded, Keep and ResetCrashes lead to none.
 
 func (q *Queue[P]) Shown()                                { q.Do(q.Machine.Shown()) }
 func (q *Queue[P]) OutputRead(why error)                  { q.Do(q.Machine.OutputRead(why)) }

@@ -158,7 +158,7 @@ func (m *Machine) ConcurrentTurn(now time.Time, request string) []Action {
 	return m.flush()
 }
 
-// Due is when Tick is wanted next; false when it is not. A time that has passed means
+// Due returns the time when Tick is wanted next; false when it is not. A time that has passed means
 // at once.
 func (m *Machine) Due() (at time.Time, ok bool) {
 	at, ok = m.stopDue()

@@ -168,8 +168,8 @@ type Machine struct {
 	interrupts int // that are not answered
 	crashes    int // of droid in a row
 	steering   bool
-	paused     bool // no prompt may start
-	dead       bool // droid is gone, and what it said last may still come
+	paused     bool // no prompt may start: droid's end is awaited
+	dead       bool // droid is gone, and what it said last may still come: from ProcessExited to OutputRead
 	closed     bool // nothing starts any more
 
 	out []Action

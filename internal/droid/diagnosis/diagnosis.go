@@ -102,7 +102,7 @@ func (t *Problem) Error() string {
 // DoctorHint ends an error in an editor if the doctor finds out more.
 func DoctorHint() string { return Command("doctor") + " in a terminal tells more." }
 
-// LoginRequired is the problem that droid is not logged in.
+// LoginRequired returns the problem that droid is not logged in.
 func LoginRequired() *Problem {
 	return &Problem{NotLoggedIn, "droid is not logged in.", LoginRemedy() + " A custom model in ~/.factory/settings.json needs no login."}
 }

@@ -36,7 +36,7 @@ func Start(err error) *Problem {
 	return &Problem{StartFailed, "droid could not be started: " + Sentence(err), startRemedy(err)}
 }
 
-// startRemedy is the remedy for a droid that was not started although its program may be right.
+// startRemedy returns the remedy for a droid that was not started although its program may be right.
 func startRemedy(err error) string {
 	if errors.Is(err, subprocess.ErrDir) && errors.Is(err, fs.ErrNotExist) {
 		return "Create this directory again and try again, or work in another one."
@@ -53,7 +53,7 @@ func TryRemedy(program string) string {
 	return "Look whether `" + quoteWord(program) + " --version` works in a terminal."
 }
 
-// UpdateRemedy is the remedy for a droid that is too old. program is its path.
+// UpdateRemedy returns the remedy for a droid that is too old. program is its path.
 func UpdateRemedy(program string) string {
 	return "Update droid, by `" + quoteWord(program) + " update` or as you installed it."
 }

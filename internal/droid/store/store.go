@@ -84,7 +84,7 @@ func Root(getenv func(string) string) (string, error) {
 	return filepath.Join(home, ".factory", "sessions"), nil
 }
 
-// homeVariable is the variable with the user's home directory, as in os.UserHomeDir.
+// homeVariable returns the variable with the user's home directory, as in os.UserHomeDir.
 func homeVariable() string {
 	if runtime.GOOS == "windows" {
 		return "USERPROFILE"

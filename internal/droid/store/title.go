@@ -16,7 +16,7 @@ const placeholder = "New Session"
 // forkMark is the prefix of a fork's title in 0.99.
 const forkMark = "[Fork] "
 
-// title is the session's title as Session documents it.
+// title returns the session's title as Session documents it.
 //
 // droid's title is first the user's text on one line, cut at 150 characters. A model names the session later (sessionTitle in 0.99, title
 // in 0.225), and the user may. Forks inherit either without recording which.

@@ -259,7 +259,7 @@ func InitialModeSettings(m Mode) SettingsPatch {
 	return ModeSettings(TakesAutonomyMode.since.protocol, m)
 }
 
-// Efforts are the reasoning efforts that droid knows (0.99 to 0.225); a model supports some of them. droid refuses to open a session with
+// Efforts returns the reasoning efforts that droid knows (0.99 to 0.225); a model supports some of them. droid refuses to open a session with
 // any other.
 func Efforts() []string {
 	return []string{"none", "dynamic", "off", "minimal", "low", "medium", "high", "xhigh", "max"}

@@ -31,7 +31,7 @@ func SocketPath(runtimeDir, state string) (string, error) {
 	return checkLength(filepath.Join(state, "run", socketName))
 }
 
-// maxPath is the maximum length of a socket's path, in bytes: sun_path has 108 on Linux and Windows and 104 on macOS, including the
+// maxPath returns the maximum length of a socket's path, in bytes: sun_path has 108 on Linux and Windows and 104 on macOS, including the
 // terminating zero.
 func maxPath(goos string) int {
 	if goos == "darwin" {

@@ -543,7 +543,7 @@ func value(raw []byte) []byte { return raw[:rawjson.SkipValue(raw, 0)] }
 // textAt returns a text field of an object, "" if it is absent.
 func textAt(object []byte, name string) string { return rawjson.Unquote(rawjson.Field(object, name)) }
 
-// agentEnded is the error of a request that an agent left unanswered.
+// agentEnded returns the error of a request that an agent left unanswered.
 func agentEnded(how string) *jsonrpc.Error {
 	return jsonrpc.InternalError("agent_ended", fmt.Sprintf("The agent of this session has ended (%s). Open the session again to go on.", how))
 }

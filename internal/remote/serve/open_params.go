@@ -73,7 +73,7 @@ func serverNames(servers []mcpServer, named func(string) string) string {
 
 func plain(name string) string { return name }
 
-// reopenError is the error of a client that wants other parameters while a turn runs in the session.
+// reopenError returns the error of a client that wants other parameters while a turn runs in the session.
 func (o *session) reopenError(wanted openParams, moves bool, lacks []mcpServer) *jsonrpc.Error {
 	why := fmt.Sprintf("in %s, so it cannot be opened in %s now", visible.Line(o.params.directory), visible.Line(wanted.directory))
 	if !moves {

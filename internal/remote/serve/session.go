@@ -474,7 +474,7 @@ func (o *session) broadcastText(text string, not *Client) {
 	o.broadcastUpdate(not, agentText(text))
 }
 
-// agentText is a message chunk of the server, marked as no part of an answer.
+// agentText returns a message chunk of the server, marked as no part of an answer.
 func agentText(text string) any {
 	return struct {
 		SessionUpdate string           `json:"sessionUpdate"`

@@ -99,7 +99,7 @@ func (s *Server) await(ctx context.Context, done func() bool) error {
 	}
 }
 
-// errDraining is the error of a request that would open a session.
+// errDraining returns the error of a request that would open a session.
 func errDraining() *jsonrpc.Error {
 	return jsonrpc.InternalError("server_ends", "Not opened: this server ends when nothing works in it, and accepts no new sessions. Connect again, since a new server may have its place, or try again in a while; sessions that are open here can be joined.")
 }

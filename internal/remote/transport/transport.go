@@ -163,7 +163,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// logFields are the fields of the log by which the client that sent a request is known: the name of the token, if it presents one.
+// logFields returns the fields of the log by which the client that sent a request is known: the name of the token, if it presents one.
 func (h *Handler) logFields(r *http.Request, a admission) []zap.Field {
 	fields := []zap.Field{zap.String("from", h.origin(r))}
 	if a.token.Name != "" {

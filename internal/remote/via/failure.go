@@ -59,7 +59,7 @@ func notStarted(command []string, err error) *Failure {
 	return &Failure{NoCommand, fmt.Sprintf("The command %s was not started: %v. Try it in a terminal.", shown(command), err), -1}
 }
 
-// silentFailure is the failure of a far side from which nothing was received for the given time.
+// silentFailure returns the failure of a far side from which nothing was received for the given time.
 func silentFailure(after time.Duration) *Failure {
 	return &Failure{Unreachable, fmt.Sprintf("Nothing has come from the far side for %.0f s, so the connection to it is dead. What runs there goes on. "+
 		"Start the agent again and open the session again.", after.Seconds()), -1}
@@ -165,12 +165,12 @@ func otherProtocol(version int) *Failure {
 		"Update droid-acp here, or have the same version at both sides.", version), -1}
 }
 
-// tooLong is the failure after a message that is too long.
+// tooLong returns the failure after a message that is too long.
 func tooLong(who string) *Failure {
 	return &Failure{Ended, "droid-acp via passes on no message of more than 256 MiB, and a longer one came from " + who + ", so the connection has ended. Start the agent again; a large file is sent as a resource link.", -1}
 }
 
-// noMessage is the error of an invalid line.
+// noMessage returns the error of an invalid line.
 func noMessage() *jsonrpc.Error {
 	return jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid request", "the line is no JSON-RPC message, or more than one; send each message on a line of its own")
 }

@@ -13,7 +13,7 @@ const mostDirectories = 100
 // openingMethods are the methods by which the editor opens a session, and thereby gives access to its directories.
 var openingMethods = []string{"session/new", "session/load", "session/resume", "session/fork"}
 
-// reachableMaps are the directories of this machine whose files the far side may access, as maps: those of --map, or without any those of
+// reachableMaps returns the directories of this machine whose files the far side may access, as maps: those of --map, or without any those of
 // the sessions that the editor has opened, which have the same paths at the far side.
 func (r *Relay) reachableMaps() Maps {
 	if asked := r.sessionDirs.Load(); len(r.Maps) == 0 && asked != nil {

@@ -206,7 +206,7 @@ func (r *Relay) await(ctx context.Context, process func() *subprocess.Process, f
 	return nil
 }
 
-// environment is the command's environment: ours, with UTF-8 output of wsl.exe.
+// environment returns the command's environment: ours, with UTF-8 output of wsl.exe.
 func environment() []string { return subprocess.WithDefaultEnv(nil, "WSL_UTF8", "1") }
 
 // errGone means that a copy was given up because the editor has gone.

@@ -193,7 +193,7 @@ type Prompt struct {
 	Hidden    bool   // it is a message of droid to the model alone
 }
 
-// EachPrompt is a script that plays a turn for each user message.
+// EachPrompt returns a script that plays a turn for each user message.
 func EachPrompt(turn func(*Droid, Prompt) error) Script {
 	return func(d *Droid) error {
 		for {

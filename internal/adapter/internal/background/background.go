@@ -65,7 +65,7 @@ func (c *Commands) called(id, tool string, input json.RawMessage) {
 // Running returns the commands that have presumably not ended, the oldest first.
 func (c *Commands) Running() []*Command { return slices.Clone(c.run) }
 
-// Known is how many there were.
+// Known returns how many there were.
 func (c *Commands) Known() int { return c.count - c.lost }
 
 // Lose notes that nothing is known of one of them.

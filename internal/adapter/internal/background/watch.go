@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// lookEvery is how often it is looked whether a command runs, and what it has written.
+	// lookEvery is the interval at which a command and its output are looked at.
 	lookEvery = 500 * time.Millisecond
 	// StopTime is how long a command has to end by itself that is stopped.
 	StopTime = 2 * time.Second
@@ -91,7 +91,7 @@ func (w *Watch) lastWords() string {
 	return strings.ToValidUTF8(string(data), "\uFFFD")
 }
 
-// end is the end of what the command has written since at, so many bytes at most, and where that begins. What cannot be
+// end returns the end of what the command has written since at, so many bytes at most, and where that begins. What cannot be
 // read is not shown.
 func (w *Watch) end(at, limit int64) (data []byte, from int64) {
 	if w.output == nil {

@@ -29,7 +29,7 @@ const lookAfter = time.Second
 // TurnEnded notes that a turn has ended, which may have written commands.
 func (l *List) TurnEnded(now time.Time) { l.due = now.Add(lookAfter) }
 
-// Due is when a look is wanted; ok is false when none is.
+// Due returns the time when a look is wanted; ok is false when none is.
 func (l *List) Due() (at time.Time, ok bool) { return l.due, !l.due.IsZero() }
 
 // NotDue notes that no look is wanted: the end of a turn that begins wants one again.
@@ -65,7 +65,7 @@ func (l *List) Take(look int, found Found) {
 // Known reports whether a look has ended.
 func (l *List) Known() bool { return l.taken > 0 }
 
-// Offered are the commands that the user can type.
+// Offered returns the commands that the user can type.
 func (l *List) Offered() []protocol.AvailableCommand { return slices.Clone(l.offered) }
 
 // Has reports whether a command of this name is offered.

@@ -44,7 +44,7 @@ func (f Found) after(before Found) Found {
 	return f
 }
 
-// offered are the commands that a user can type.
+// offered returns the commands that a user can type.
 func (f Found) offered() (all []protocol.AvailableCommand) {
 	for _, c := range slices.Backward(f.commands) { // of one name, droid runs the last
 		// droid gives the name "-" to all that have no letter and no digit.

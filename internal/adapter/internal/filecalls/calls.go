@@ -185,7 +185,7 @@ func (c *Calls) call(id string) *call {
 	return nil
 }
 
-// first is the first open call of a tool at a stage, with these files, or nil for any. Of several calls
+// first returns the first open call of a tool at a stage, with these files, or nil for any. Of several calls
 // that are alike, droid runs the first one first.
 func (c *Calls) first(tool string, at stage, files []string) *call {
 	for _, o := range c.open {

@@ -41,7 +41,7 @@ func (c *Calls) Done(job Job) {
 	}
 }
 
-// BeforeShown are the jobs to do before the files are read that an event is shown with.
+// BeforeShown returns the jobs to do before the files are read that an event is shown with.
 func (c *Calls) BeforeShown(ev quirks.Event, files []string) (jobs []Job) {
 	switch ev := ev.(type) {
 	case quirks.PermissionRequested:
@@ -76,7 +76,7 @@ func (c *Calls) BeforeAnswer(tools []stream.PermissionToolUse) (jobs []Job) {
 	return jobs
 }
 
-// asked are those of the calls that the user is asked for which change files.
+// asked returns those of the calls that the user is asked for which change files.
 func (c *Calls) asked(tools []stream.PermissionToolUse) (calls []*call) {
 	for _, tool := range tools {
 		if o := c.call(tool.ToolUse.ID); o != nil && o.edits() {

@@ -9,7 +9,7 @@ import (
 // maxLooked bounds for how many files of a turn it is looked whether the editor has unsaved text of them.
 const maxLooked = 50
 
-// Looks are the files that a call which begins reads or changes on the disk, each once a turn; none where files go
+// Looks returns the files that a call which begins reads or changes on the disk, each once a turn; none where files go
 // through the editor.
 func (c *Calls) Looks(ev quirks.Event, cwd string) (files []string) {
 	if c.overlay != nil {

@@ -8,7 +8,7 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// At is the input of the call with another path, for a Read.
+// At returns the input of the call with another path, for a Read.
 func (j Job) At(path string) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(j.Call.Input, &fields) != nil {
@@ -19,7 +19,7 @@ func (j Job) At(path string) json.RawMessage {
 	return changed
 }
 
-// toolFiles are the files that a call reads or changes through the editor, by absolute
+// toolFiles returns the files that a call reads or changes through the editor, by absolute
 // path: nil for other tools, and for an input that is not whole yet. What a patch renames
 // or deletes is none of them, since ACP has no method for that.
 func toolFiles(name string, input json.RawMessage, cwd string) (files []string) {

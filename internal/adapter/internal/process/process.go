@@ -1,6 +1,6 @@
 // Package process keeps which droid works for a session: whether one runs, is being started,
 // ends or retires, what its events mean, how long it has said nothing, and when it may be parked.
-// Starting droid and loading the session into it is up to who has the Process.
+// The session starts droid and loads itself into it.
 package process
 
 import (
@@ -55,7 +55,7 @@ type Process struct {
 	Subagents Subagents // of the droid that runs
 }
 
-// New is a Process that has no droid.
+// New returns a Process that has no droid.
 func New() (p Process) {
 	p.graceful, p.forceStop = context.WithCancel(context.Background())
 	return p
@@ -209,7 +209,7 @@ func (p *Process) Exited(err error) {
 // LastCrash returns why the last droid that died did so, nil if none has.
 func (p *Process) LastCrash() error { return p.crash }
 
-// Replace parts with droid, which the caller closes. Exited follows.
+// Replace returns the droid that runs, which the caller closes. The Process has none then. OldExited follows.
 func (p *Process) Replace() *droid.Client {
 	p.retiring, p.droid, p.ending = p.droid, nil, false
 	p.Subagents = Subagents{}
@@ -223,7 +223,7 @@ func (p *Process) OldExited(client *droid.Client) {
 	}
 }
 
-// Exiting is the droid that was retired and still runs, nil for none.
+// Exiting returns the droid that was retired and still runs, nil for none.
 func (p *Process) Exiting() *droid.Client { return p.retiring }
 
 // Graceful ends when a droid that retires may no longer take its time.
@@ -244,7 +244,7 @@ func Close(ctx context.Context, client *droid.Client) {
 	<-drained
 }
 
-// Due is when Tick, NextSubagents or ParkDue is wanted next, if at all.
+// Due returns the time when Tick, NextSubagents or ParkDue is wanted next, if at all.
 func (p *Process) Due() (at time.Time, ok bool) {
 	if p.read() {
 		at, ok = p.normalizer.Deadline()
@@ -267,7 +267,7 @@ func (p *Process) Tick(now time.Time) []quirks.Event {
 	return p.normalizer.Tick(now)
 }
 
-// NextSubagents are those whose files are to be looked at now; none while droid is not read.
+// NextSubagents returns those whose files are to be looked at now; none while droid is not read.
 func (p *Process) NextSubagents(now time.Time) []string {
 	if !p.read() {
 		return nil

@@ -38,7 +38,7 @@ func (f *Subagents) Begin(now time.Time, id string) {
 	one.due, one.until = now.Add(followEvery), time.Time{}
 }
 
-// Due is when a file is to be looked at; false where none is.
+// Due returns the time when a file is to be looked at; false where none is.
 func (f *Subagents) Due() (at time.Time, ok bool) {
 	for _, one := range f.all {
 		if !one.due.IsZero() && (!ok || one.due.Before(at)) {
@@ -48,10 +48,10 @@ func (f *Subagents) Due() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// IDs are all of them, in an order that does not change.
+// IDs returns all of them, in an order that does not change.
 func (f *Subagents) IDs() []string { return slices.Sorted(maps.Keys(f.all)) }
 
-// Next are those whose time has come, in the order of IDs. Each is due again a while later.
+// Next returns those whose time has come, in the order of IDs. Each is due again a while later.
 func (f *Subagents) Next(now time.Time) (ids []string) {
 	for _, id := range f.IDs() {
 		if one := f.all[id]; !one.due.IsZero() && !now.Before(one.due) {

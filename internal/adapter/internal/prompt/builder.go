@@ -154,7 +154,7 @@ func (b *builder) mention(mention string) {
 	b.text.WriteByte(' ')
 }
 
-// pathOf is the file path of a file URI, or the URI itself.
+// pathOf returns the file path of a file URI, or the URI itself.
 func pathOf(uri string) string {
 	if path, ok := paths.FromURI(uri); ok {
 		return path

@@ -19,7 +19,7 @@ var declarable = map[string]bool{"image/png": true, "image/jpeg": true, "image/j
 // beginning is the length of an image's start that shows its type, in bytes.
 const beginning = 12
 
-// typeOf is the type of an image that begins so, "" of what droid does not take.
+// typeOf returns the type of an image that begins so, "" of what droid does not take.
 func typeOf(begin string) string {
 	switch {
 	case strings.HasPrefix(begin, "\x89PNG\r\n\x1a\n"):
@@ -34,7 +34,7 @@ func typeOf(begin string) string {
 	return ""
 }
 
-// imageType is the true type of image data, or what is wrong with it. The data
+// imageType returns the true type of image data, or what is wrong with it. The data
 // decides, because providers refuse images of another type than declared.
 func imageType(declared, data string) (mimeType, problem string) {
 	begin, size, ok := decoded(data)

@@ -70,7 +70,7 @@ func Parse(raw json.RawMessage) (Prompt, error) {
 // Marks are hashes of a prompt's blocks, by which they are known when they come again.
 type Marks [][sha256.Size]byte
 
-// Marks are the hashes of the prompt's blocks.
+// Marks returns the hashes of the prompt's blocks.
 func (p Prompt) Marks() (m Marks) {
 	for _, b := range p.blocks {
 		h := sha256.New()
@@ -90,7 +90,7 @@ func (p Prompt) Marks() (m Marks) {
 	return m
 }
 
-// Without is the prompt without the blocks of another one, where it begins with all of them, as they
+// Without returns the prompt without the blocks of another one, where it begins with all of them, as they
 // were, and has more. Texts are not compared one by one: avante repeats older ones on purpose, the newest
 // first (read).
 func (p Prompt) Without(other Marks) Prompt {
@@ -118,7 +118,7 @@ func (p Prompt) Text() (text string, ok bool) {
 	return text, ok
 }
 
-// Links are the files that the prompt links, as absolute paths.
+// Links returns the files that the prompt links, as absolute paths.
 func (p Prompt) Links() (files []string) {
 	for _, block := range p.blocks {
 		if path, ok := paths.FromURI(block.URI); ok && block.Type == "resource_link" {
@@ -142,7 +142,7 @@ func (p Prompt) Message(rules Rules) (stream.UserMessage, error) {
 	return b.msg, nil
 }
 
-// mentioned are the files that the user's own text mentions, by their paths.
+// mentioned returns the files that the user's own text mentions, by their paths.
 func (p Prompt) mentioned(dir string) map[string]bool {
 	files := map[string]bool{}
 	for _, block := range p.blocks {

@@ -10,7 +10,7 @@ import (
 // from the beginning and half from the end.
 const Told = 16 << 10
 
-// Note is the report to the model about a command that the user ran: the command, how
+// Note returns the report to the model about a command that the user ran: the command, how
 // it ended and what it wrote.
 func Note(command, output string, end End) string {
 	text := "I ran this command myself, in the session's directory:\n" + markdown.Fenced("sh", command) + "\n" +

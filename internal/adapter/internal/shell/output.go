@@ -77,5 +77,5 @@ func (o *Output) Rest() string {
 	return strings.ToValidUTF8(piece+string(o.tail), "\uFFFD")
 }
 
-// leftOut is the text in an output for n bytes that are missing.
+// leftOut returns the text in an output for n bytes that are missing.
 func leftOut(n int) string { return fmt.Sprintf("\n[… %d bytes left out …]\n", n) }

@@ -27,7 +27,7 @@ type Question struct {
 	id      string // of droid's request; "" for a question of this agent, which ends with its context
 	outcome Outcome
 	request interface{ Withdraw() bool } // the step that was sent to the editor, nil between two
-	waits   bool                         // in Await or Run
+	waits   bool                         // in WaitUntil or Run
 	ended   func(Outcome)                // see Questions.Open
 }
 
@@ -51,8 +51,8 @@ func (d *Questions) Open(id string, ended func(Outcome)) *Question {
 	return q
 }
 
-// Await makes a question wait until ready reports that the user can be asked, or until it is withdrawn, as when ctx ends.
-func (q *Question) Await(ctx context.Context, s *Sender, ready func() bool) Outcome {
+// WaitUntil makes a question wait until ready reports that the user can be asked, or until it is withdrawn, as when ctx ends.
+func (q *Question) WaitUntil(ctx context.Context, s *Sender, ready func() bool) Outcome {
 	q.wait(ctx, s, ready)
 	return q.outcome
 }
@@ -123,7 +123,7 @@ func (q *Question) Close() Outcome {
 // Withdraw withdraws the question. The caller of Questions.Open must close it.
 func (q *Question) Withdraw() { q.withdraw(Withdrawn) }
 
-// withdraw sets the outcome of a question, and closes the question if it waits in Await or Run; otherwise the caller of Questions.Open closes it
+// withdraw sets the outcome of a question, and closes the question if it waits in WaitUntil or Run; otherwise the caller of Questions.Open closes it
 // later, and until then it stays first in line. A refusal that droid has not got ends with droid.
 func (q *Question) withdraw(how Outcome) {
 	if q.outcome != NotWithdrawn && how != Withdrawn || !slices.Contains(q.of.open, q) {
