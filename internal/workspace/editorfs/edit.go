@@ -218,36 +218,26 @@ func (e *edit) putOld() error {
 	return os.Remove(e.resolved)
 }
 
-// awaitText reads through the editor until it returns a text twice: a reload that was pending at the first read has happened by the second.
-// A new file has no text, and the editor may not know it.
+// awaitText reads through the editor until it returns a text that has just been put on disk. It pauses before each read: a reload that has
+// read the file before usually ends within the pause, and examine finds what a longer one has spoiled. A new file has no text, and the
+// editor may not know it.
 func (e *edit) awaitText(ctx context.Context, text string) (buffer string, err error) {
-	answered := false
-	for seen := 0; ; {
+	for answered := false; subprocess.Sleep(ctx, pollEvery); answered = true {
 		buffer, err = e.readEditor(ctx, e.path)
-		if answered && errors.Is(err, errLate) { // it answered before, but without the expected text
+		switch {
+		case answered && errors.Is(err, errLate): // it answered before, but without the expected text
 			return "", errStale
-		}
-		answered = true
-		if err != nil && (e.old != nil || errors.Is(err, errLate)) {
-			if errors.Is(err, errLate) {
-				e.markSilent(ctx)
-				e.late = true
-			}
+		case errors.Is(err, errLate):
+			e.markSilent(ctx)
+			e.late = true
 			return "", err
-		}
-		every := pollEvery
-		if seen++; err != nil && text == "" || err == nil && sameText(text, buffer) {
-			every = settle
-		} else {
-			seen = 0
-		}
-		if seen == 2 {
+		case err != nil && e.old != nil:
+			return "", err
+		case err != nil && text == "", err == nil && sameText(text, buffer):
 			return buffer, nil
 		}
-		if !subprocess.Sleep(ctx, every) {
-			return "", errStale
-		}
 	}
+	return "", errStale
 }
 
 // write sends droid's text to the editor, with the line endings that the editor itself uses.

@@ -845,7 +845,7 @@ func TestUserSavesBeforeASecondWrite(t *testing.T) {
 		r.opened(path)
 		r.files.step = func(s stepName) {
 			if s == stepLook {
-				time.AfterFunc(settle/2, func() { r.types(path, "user\n") })
+				time.AfterFunc(pollEvery/2, func() { r.types(path, "user\n") })
 				time.AfterFunc(time.Second, func() {
 					require.NoError(r, r.editor.Save(path))
 					r.touched(path)
@@ -1118,4 +1118,52 @@ func TestOneWriteLongAfter(t *testing.T) {
 		}
 		require.EqualValues(r, 2, writes.Load())
 	})
+}
+
+// TestRoundTrips counts the round trips of an edit to an editor behind a slow link.
+func TestRoundTrips(t *testing.T) {
+	const trip = 100 * time.Millisecond
+	for name, tc := range map[string]struct {
+		files         []string
+		before, after int // round trips of BeginEdit and EndEdit
+	}{
+		"edit":         {[]string{"a.txt"}, 1, 3}, // a read; a read, a write, a read
+		"unsaved text": {[]string{"typed.txt"}, 3, 3},
+		"new file":     {[]string{"new.txt"}, 0, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var requests atomic.Int32
+			bubble(t, func(o *testeditor.Options) {
+				o.Slow = func(string, string) time.Duration { requests.Add(1); return trip / 2 }
+				o.Late = func(string, string) time.Duration { return trip / 2 }
+			}, func(r *room) {
+				var paths []string
+				for _, name := range tc.files {
+					path := r.path(name)
+					paths = append(paths, path)
+					if name != "new.txt" {
+						r.has(name, three)
+					}
+					if name == "typed.txt" {
+						r.opened(path)
+						r.types(path, "typed\n")
+					}
+				}
+				ctx, began := context.Background(), time.Now()
+				r.overlay.BeginEdit(ctx, "1", paths)
+				require.Equal(r, time.Duration(tc.before)*trip, time.Since(began))
+				for _, path := range paths {
+					r.droidWrites(path, four)
+				}
+				began = time.Now()
+				require.Empty(r, r.overlay.EndEdit(ctx, "1"))
+				require.Equal(r, time.Duration(tc.after)*trip+pollEvery, time.Since(began))
+				require.EqualValues(r, len(paths)*(tc.before+tc.after), requests.Load())
+				require.Len(r, r.editor.Listed(), len(paths))
+				for _, path := range paths {
+					require.Equal(r, four, r.disk(path))
+				}
+			})
+		})
+	}
 }
