@@ -23,21 +23,20 @@ type edit struct {
 	journal     *record
 	reserve     *staged // droid's text with disk space reserved
 	before      *staged // the old text; nil for a new file
-	late        bool
-	agreed      bool   // the editor was seen to have the text on disk
-	readText    string // the text that it had when droid's was on disk
-	tries       int    // see late
-	begun       bool   // the file was touched
-	base        string // the text on disk for the editor; one other than it and droid's was saved by someone else
-	sent        bool   // droid's text is being written, usually by the editor: a part of it on disk is not a save by someone else
-	text        string // the text that restore writes: droid's, possibly merged with what someone has saved
-	torn        string // a partial text, most likely left by the editor
-	inPlace     bool   // the file was going to be written in place: a partial text may be ours
-	overwritten string // text that the editor saved instead of droid's; it may contain the user's changes
+	agreed      bool    // the editor was seen to have the text on disk
+	readText    string  // the text that it had when droid's was on disk
+	tries       int     // see lateWrite
+	begun       bool    // the file was touched
+	base        string  // the text on disk for the editor; one other than it and droid's was saved by someone else
+	sent        bool    // droid's text is being written, usually by the editor: a part of it on disk is not a save by someone else
+	text        string  // the text that restore writes: droid's, possibly merged with what someone has saved
+	torn        string  // a partial text, most likely left by the editor
+	inPlace     bool    // the file was going to be written in place: a partial text may be ours
+	overwritten string  // text that the editor saved instead of droid's; it may contain the user's changes
 }
 
 // run delivers droid's edit by means of through.
-func (e *edit) run(ctx context.Context, through func(context.Context) (*content, error)) (note string, late bool) {
+func (e *edit) run(ctx context.Context, through func(context.Context) (*content, error)) (note string) {
 	delivered := e.files.startDelivery(e.resolved, e.n.text)
 	defer delivered()
 	saved, err := e.carryOut(ctx, through)
@@ -49,7 +48,7 @@ func (e *edit) run(ctx context.Context, through func(context.Context) (*content,
 	case saved != nil && saved.text != e.n.text:
 		note = noteOf(e.path, e.n.text, saved.text)
 	}
-	return note, e.late
+	return note
 }
 
 // carryOut writes droid's text through the editor by means of through. Whatever happens, the disk finally has it, or what the editor saved
@@ -229,7 +228,6 @@ func (e *edit) awaitText(ctx context.Context, text string) (buffer string, err e
 			return "", errStale
 		case errors.Is(err, errLate):
 			e.markSilent(ctx)
-			e.late = true
 			return "", err
 		case err != nil && e.old != nil:
 			return "", err
@@ -246,7 +244,6 @@ func (e *edit) write(ctx context.Context, buffer string) error {
 	e.sent = true
 	answered, err := e.writeEditor(ctx, e.path, matching(buffer, e.n.text))
 	if errors.Is(err, errLate) {
-		e.late = true
 		e.awaitLate(e.location, answered, &lateWrite{text: e.n.text, base: e.oldText(), sent: e.n.text, wrote: true, tries: e.tries})
 	}
 	return err

@@ -1130,6 +1130,7 @@ func TestRoundTrips(t *testing.T) {
 		"edit":         {[]string{"a.txt"}, 1, 3}, // a read; a read, a write, a read
 		"unsaved text": {[]string{"typed.txt"}, 3, 3},
 		"new file":     {[]string{"new.txt"}, 0, 3},
+		"three files":  {[]string{"a.txt", "b.txt", "c.txt"}, 1, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var requests atomic.Int32
