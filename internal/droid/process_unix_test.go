@@ -106,18 +106,19 @@ func TestHasChildren(t *testing.T) {
 func TestDroidsGroupEndsWithIt(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		end   func(*Client)
-		asked bool
+		bounds timeouts
+		end    func(*Client)
+		asked  bool
 	}{
-		"closed":      {func(c *Client) { _ = c.Close(t.Context()) }, true},
-		"its own end": {func(c *Client) { c.out.Close() }, true},
-		"killed":      {func(c *Client) { c.Kill() }, false},
+		"closed":      {defaultBounds, func(c *Client) { _ = c.Close(t.Context()) }, true}, // with shorter ones Close becomes a kill first
+		"its own end": {shortBounds, func(c *Client) { c.out.Close() }, true},
+		"killed":      {shortBounds, func(c *Client) { c.Kill() }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			last := ""
 			for range 5 { // on a busy machine the time may be too short to report it
 				life := newLifeline(t)
-				c := startFake(t, shortBounds, "with-server", life.env())
+				c := startFake(t, tc.bounds, "with-server", life.env())
 				_, said := life.acceptTalker()
 				tc.end(c)
 				within(t, "exit", c.Exited())

@@ -74,7 +74,7 @@ func TestLogin(t *testing.T) {
 func TestLoginIsTakenBack(t *testing.T) {
 	for name, end := range map[string]func(s *Servers){
 		"by a newer address": func(s *Servers) { s.LoginBegan(begin, loginAt("https://example.com/newer"), true) },
-		"with the process":   func(s *Servers) { s.ProcessGone() },
+		"with the process":   func(s *Servers) { s.ProcessExited() },
 		"with the session":   func(s *Servers) { s.EndLogins() },
 		"at its end":         func(s *Servers) { s.LoginEnded(stream.MCPAuthCompleted{ServerName: "safe"}) },
 	} {

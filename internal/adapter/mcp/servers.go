@@ -71,9 +71,9 @@ func (s *Servers) ProcessStarted(now time.Time, p Abilities) {
 	}
 }
 
-// ProcessGone says that no process works for the session any more. No prompt
+// ProcessExited says that no process works for the session any more. No prompt
 // waits for its servers, and its logins lead nowhere.
-func (s *Servers) ProcessGone() {
+func (s *Servers) ProcessExited() {
 	s.process, s.start = Abilities{}, nil
 	s.EndLogins()
 }

@@ -47,7 +47,7 @@ func TestNothingToHoldFor(t *testing.T) {
 	require.False(t, s.Starting())
 	s.ProcessStarted(begin, newest())
 	require.True(t, s.Starting())
-	s.ProcessGone()
+	s.ProcessExited()
 	require.False(t, s.Starting())
 }
 

@@ -55,7 +55,7 @@ var settings = []Setting{
 		},
 	},
 	{
-		ID: Model, Called: "model", Stored: Restored, Scope: turns.Calls, Command: "model", Summary: "Show or choose the model", Hint: "model id",
+		ID: Model, Called: "model", Stored: Restored, Scope: turns.ModelCalls, Command: "model", Summary: "Show or choose the model", Hint: "model id",
 		value: func(o *State) *string { return o.settings.ModelID },
 		option: func(o *State) protocol.ConfigOption {
 			return protocol.ConfigOption{Name: "Model", Category: "model", Options: o.modelValues()}
@@ -63,7 +63,7 @@ var settings = []Setting{
 		patch: modelPatch, field: func(p *stream.SettingsPatch) **string { return &p.ModelID },
 	},
 	{
-		ID: Effort, Called: "reasoning effort", Stored: Restored, Scope: turns.Calls,
+		ID: Effort, Called: "reasoning effort", Stored: Restored, Scope: turns.ModelCalls,
 		Command: "effort", Summary: "Show or choose the reasoning effort", Hint: "effort",
 		value: func(o *State) *string { return o.settings.ReasoningEffort },
 		option: func(o *State) protocol.ConfigOption {
@@ -73,7 +73,7 @@ var settings = []Setting{
 		field: func(p *stream.SettingsPatch) **string { return &p.ReasoningEffort },
 	},
 	{
-		ID: SpecModel, Called: "spec mode model", Stored: StoredByDroid, Scope: turns.Calls,
+		ID: SpecModel, Called: "spec mode model", Stored: StoredByDroid, Scope: turns.ModelCalls,
 		Command: "spec-model", Summary: "Show or choose the model that plans in spec mode", Hint: "model id, or \"same\"",
 		value: func(o *State) *string { return cmp.Or(o.settings.SpecModeModelID, new(sameModel)) },
 		option: func(o *State) protocol.ConfigOption {
@@ -83,7 +83,7 @@ var settings = []Setting{
 		patch: specModelPatch,
 	},
 	{
-		ID: SpecEffort, Called: "spec mode effort", Stored: StoredByDroid, Scope: turns.Calls,
+		ID: SpecEffort, Called: "spec mode effort", Stored: StoredByDroid, Scope: turns.ModelCalls,
 		value: func(o *State) *string { return o.settings.SpecModeReasoningEffort },
 		option: func(o *State) protocol.ConfigOption {
 			_, efforts := o.specValues()

@@ -60,10 +60,10 @@ func (s *Session) drainEvents() {
 // handleEvent takes one event, or the end of the process.
 func (s *Session) handleEvent(ev stream.Event, ok bool) {
 	if !ok {
-		s.droidGone()
+		s.droidExited()
 		return
 	}
-	s.fileCalls.HeardHooks(ev)
+	s.fileCalls.NoteHook(ev)
 	s.apply(s.proc.Handle(time.Now(), ev))
 }
 

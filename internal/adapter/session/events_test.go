@@ -32,7 +32,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 		fresh := func() *Session {
 			s := &Session{proc: process.New(), prompts: noPrompts(), show: render.New(render.Options{})}
 			s.proc.Adopt(client, nil)
-			s.proc.Touch(now)
+			s.proc.RestartSilence(now)
 			s.prompts.Accept(1, turns.ToDroid)
 			s.prompts.Ready(1)
 			s.prompts.Taken(now, 1)
@@ -44,7 +44,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 		for name, change := range map[string]func(*Session){
 			"no turn":           func(s *Session) { s.prompts = noPrompts() },
 			"cancelled":         func(s *Session) { s.prompts.Cancel(now) },
-			"no process":        func(s *Session) { s.proc.Died(nil) },
+			"no process":        func(s *Session) { s.proc.Exited(nil) },
 			"the user is asked": func(s *Session) { s.questions.Open("x", nil) },
 			"a tool runs":       func(s *Session) { s.show.Event(render.Moment{}, quirks.ToolStarted{ID: "t"}, nil) },
 		} {

@@ -53,9 +53,9 @@ func (s *Session) queueRefusal(text string) {
 	case p != nil:
 		p.joined.words += "\n\n" + text
 	case s.prompts.Joinable():
-		(&userPrompt{s: s, giveUp: func() {}, joined: &joinedMessage{words: text}}).join(turns.Behind)
+		(&userPrompt{s: s, cancelPreparation: func() {}, joined: &joinedMessage{words: text}}).join(turns.Behind)
 	default:
-		s.tellUnsaid(text)
+		s.notifyUnsaid(text)
 	}
 }
 
@@ -63,7 +63,7 @@ func (s *Session) queueRefusal(text string) {
 func (s *Session) refuseFor(why string) {
 	s.update(render.Notice(why))
 	if s.prompts.Joinable() {
-		(&userPrompt{s: s, giveUp: func() {}, joined: &joinedMessage{words: why, own: true}}).join(turns.Behind)
+		(&userPrompt{s: s, cancelPreparation: func() {}, joined: &joinedMessage{words: why, own: true}}).join(turns.Behind)
 	}
 }
 
@@ -71,13 +71,13 @@ func (s *Session) refuseFor(why string) {
 func (s *Session) messageEnded(end turns.Merged) {
 	p := s.prompts.Remove(end.ID)
 	defer p.joined.settle(acperr.Lost()) // where this panics
-	p.giveUp()
+	p.cancelPreparation()
 	host := p.joined.host
 	host.used = sumUsage(host.used, p.used)
 	switch {
 	case p.joined.words != "":
 		if end.Unsent && !p.joined.own {
-			s.tellUnsaid(p.joined.words)
+			s.notifyUnsaid(p.joined.words)
 		}
 	case !end.Unsent && end.Err == nil:
 		p.joined.reachedModel()
@@ -90,7 +90,7 @@ func (s *Session) messageEnded(end turns.Merged) {
 	}
 }
 
-// tellUnsaid notifies the user that the model does not get a message.
-func (s *Session) tellUnsaid(text string) {
+// notifyUnsaid notifies the user that the model does not get a message.
+func (s *Session) notifyUnsaid(text string) {
 	s.notify("What you said with your refusal did not reach the model: " + text)
 }

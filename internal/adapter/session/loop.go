@@ -13,11 +13,11 @@ import (
 
 // loop wakes a session for events of droid, for room in the outbox, and at a time.
 type loop struct {
-	wake  chan struct{} // holds a token when there may be an event to take
-	timer *time.Timer
-	rings time.Time       // when the timer does, zero for never
-	reads bool            // droid is read
-	room  <-chan struct{} // closed when there is room in the outbox, nil where it is not full or does not matter
+	wake    chan struct{} // holds a token when there may be an event to take
+	timer   *time.Timer
+	timerAt time.Time       // when the timer does, zero for never
+	reads   bool            // droid is read
+	room    <-chan struct{} // closed when there is room in the outbox, nil where it is not full or does not matter
 }
 
 func newLoop() loop {
@@ -43,12 +43,12 @@ func (s *Session) Run() {
 		case <-room:
 			step(func() {
 				s.loop.room = nil
-				s.proc.Touch(time.Now()) // droid was not read until now, so it was not silent
+				s.proc.RestartSilence(time.Now()) // droid was not read until now, so it was not silent
 				s.takeEvent()
 			})
 		case <-s.loop.timer.C:
 			step(func() {
-				s.loop.rings = time.Time{}
+				s.loop.timerAt = time.Time{}
 				if due := s.nextTick(); !due.IsZero() && time.Until(due) <= 0 {
 					s.tick()
 				}
@@ -103,8 +103,8 @@ func (s *Session) listen() {
 	}
 	s.loop.reads, s.loop.room = reads, room
 	// What is due moves on with each event, so the timer is left as it is where it rings too early only: it is set again then.
-	if due := s.nextTick(); !due.IsZero() && (s.loop.rings.IsZero() || due.Before(s.loop.rings)) {
-		s.loop.rings = due
+	if due := s.nextTick(); !due.IsZero() && (s.loop.timerAt.IsZero() || due.Before(s.loop.timerAt)) {
+		s.loop.timerAt = due
 		s.loop.timer.Reset(time.Until(due))
 	}
 }

@@ -43,7 +43,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 			}
 		}
 		switch outcome {
-		case updates.Open:
+		case updates.NotWithdrawn:
 			r.give(decision)
 		case updates.Refused:
 			r.answer(stream.OptionCancel)
@@ -51,7 +51,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	})
 	defer q.Close()
 	q.Concurrent, q.Session = ev.Subagent != "", session
-	if s.awaitAskable(ctx, q) != updates.Open {
+	if s.awaitAskable(ctx, q) != updates.NotWithdrawn {
 		return
 	}
 	if session != "" {
@@ -63,7 +63,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 		s.subagentAsks(session, +1)
 	}
 	s.updateIn(session, p.Before...)
-	if !p.Refused && q.Run(ctx, s.out, p) == updates.Open {
+	if !p.Refused && q.Run(ctx, s.out, p) == updates.NotWithdrawn {
 		decision = r.prepared(ctx, p.Decision()) // the request stays open in the meantime, so that a cancel still refuses it
 	}
 }
@@ -77,8 +77,8 @@ func (s *Session) awaitAskable(ctx context.Context, q *updates.Question) (was up
 	return was
 }
 
-// planTold bounds the wait for droid to take the message that names the plan.
-const planTold = 2 * time.Second
+// planTime bounds the wait for droid to take the message that names the plan.
+const planTime = 2 * time.Second
 
 // prepared does what must be done before droid gets a decision, and returns it. If the user picked one of several plans, a message names it
 // to droid: one that arrives while a permission waits becomes part of the running turn.
@@ -89,7 +89,7 @@ func (r *permissionRequest) prepared(ctx context.Context, d render.Decision) ren
 	}
 	if d.Option != stream.OptionOnce {
 		// droid writes its settings for such an answer, and then reads those of the project again (0.225).
-		ended, err := s.endIfChanged(ctx)
+		ended, err := s.killIfChanged(ctx)
 		if err != nil {
 			s.log.Warn("nobody could look at the project; the permission is withheld", zap.Error(err))
 			s.update(render.Notice("The project's files could not be read, so this was not allowed. Answer again with a choice that holds once."))
@@ -108,7 +108,7 @@ func (r *permissionRequest) prepared(ctx context.Context, d render.Decision) ren
 		return d
 	}
 	chosen := stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.Plan}
-	if err := s.unlockedFor(ctx, planTold, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) }); err != nil {
+	if err := s.unlockedFor(ctx, planTime, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) }); err != nil {
 		s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
 		s.update(render.Notice("droid did not take your choice of plan, so it was not approved."))
 		d.Option = stream.OptionCancel

@@ -18,14 +18,14 @@ func (p *userPrompt) begin() {
 	s := p.s
 	s.out.SetID(p.session)
 	s.sendKept()
-	s.proc.Stay()
+	s.proc.CancelParking()
 	s.usage.due = time.Time{}
 	s.commands.NotDue()
 	s.lookForOthers()
-	p.giveUp() // a preparation before, if droid has died
-	p.takeQuestionBack()
+	p.cancelPreparation() // a preparation before, if droid has died
+	p.withdrawQuestion()
 	ctx, giveUp := context.WithCancel(context.Background()) // not s.Context: who waits hears of the session's end by itself
-	p.giveUp = giveUp
+	p.cancelPreparation = giveUp
 	s.mu.Go(func() {
 		err := p.prepare(ctx)
 		switch {

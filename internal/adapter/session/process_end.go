@@ -42,21 +42,21 @@ func (s *Session) endDroid(how ending, why string) {
 		client, graceful := s.proc.Replace(), s.proc.Graceful()
 		s.mu.Go(func() {
 			s.unlocked(s.Context, func(context.Context) { process.Close(graceful, client); endLeft(left) })
-			s.proc.Exited(client)
+			s.proc.OldExited(client)
 		})
 		s.endWork()
 	case killed:
 		s.proc.Kill(why)
 		s.async(func(context.Context) { endLeft(left) })
-		s.noteEnding()
+		s.markEnding()
 	case atEnd:
-		s.hearOut(client)
+		s.readUntilExit(client)
 		s.async(func(context.Context) { endLeft(left) })
 	}
 }
 
-// hearOut ends droid politely and hears how its turn ends.
-func (s *Session) hearOut(client *droid.Client) {
+// readUntilExit asks droid to end, and processes its events until it has.
+func (s *Session) readUntilExit(client *droid.Client) {
 	closed := make(chan struct{})
 	s.async(func(context.Context) {
 		defer close(closed)
@@ -72,16 +72,16 @@ func (s *Session) hearOut(client *droid.Client) {
 	<-closed
 }
 
-// droidGone takes the end of a droid that the session had: its events have ended, and its process is gone. Each prompt that it had ends,
+// droidExited takes the end of a droid that the session had: its events have ended, and its process is gone. Each prompt that it had ends,
 // unless the next droid is to get it; that is started where a prompt, or another request, waits for one in awaitDroid.
-func (s *Session) droidGone() {
+func (s *Session) droidExited() {
 	client := s.proc.Client()
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
 	if left := s.updateBackground(); len(left) > 0 {
 		s.async(func(context.Context) { endLeft(left) })
 	}
-	s.proc.Died(err)
+	s.proc.Exited(err)
 	if err != nil && err.KilledFor == "" {
 		s.reportFault(droid.LogText(err))
 	}
@@ -92,17 +92,17 @@ func (s *Session) droidGone() {
 
 // endWork ends what the droid that the session has no more was doing, and what it asked.
 func (s *Session) endWork() {
-	s.servers.ProcessGone()
+	s.servers.ProcessExited()
 	s.fileCalls.End()
 	s.readNoMore()
 	s.apply(s.proc.Normalizer().Exited(time.Now()))
-	s.questions.DroidGone()
+	s.questions.DroidExited()
 }
 
-// noteEnding makes everything that needs a droid wait until the process and what it started are gone. Then another one serves it.
-func (s *Session) noteEnding() {
-	s.proc.NoteEnding()
-	s.holdPrompts()
+// markEnding makes everything that needs a droid wait until the process and what it started are gone. Then another one serves it.
+func (s *Session) markEnding() {
+	s.proc.MarkEnding()
+	s.pausePrompts()
 }
 
 // parkRetry is when parking is tried again while droid has a process running in
@@ -118,7 +118,7 @@ func (s *Session) park(now time.Time) {
 	case client == nil || !s.prompts.Idle() || s.questions.IsOpen():
 		// It rests no more; the end of the prompt or load sets a new time.
 	case !s.droidRests():
-		s.proc.Rest(now, parkRetry)
+		s.proc.ScheduleParking(now, parkRetry)
 	default:
 		s.endDroid(replaced, "the session rests")
 	}

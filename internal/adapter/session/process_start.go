@@ -133,7 +133,7 @@ func (s *Session) restoreSettings(ctx context.Context, before options.Before) {
 			s.log.Warn("a loaded session did not take a setting back", zap.Error(err))
 		}
 		if diesOf(err) && s.proc.Client() == client {
-			s.noteEnding() // its events come first
+			s.markEnding() // its events come first
 			break
 		}
 	}
@@ -158,7 +158,7 @@ func (s *Session) adopt(client *droid.Client) {
 			}
 		})
 		if s.proc.Client() == client && !s.ended {
-			s.noteEnding()
+			s.markEnding()
 		}
 	})
 }
@@ -195,7 +195,7 @@ func (s *Session) withDroid(ctx context.Context, limit int, f func(client *droid
 			return err
 		}
 		if s.proc.Client() == client {
-			s.noteEnding() // its events come first
+			s.markEnding() // its events come first
 		}
 	}
 }

@@ -44,13 +44,13 @@ type userPrompt struct {
 	command *commandRun        // the command of this agent that the prompt is; nil for a prompt to droid
 	joined  *joinedMessage     // as a message that belongs to another prompt; nil for a separate prompt
 
-	question  *openQuestion      // that the user has not answered, nil for none
-	giveUp    context.CancelFunc // ends its preparation; see begin
-	cancelled bool               // it has ended as cancelled
-	responded bool               // it has its response
-	failureID string             // of what reportFailure has sent
-	failures  int                // how often it has
-	failed    *jsonrpc.Error     // the error that was shown as a Notice, because this client does not show errors well
+	question          *openQuestion      // that the user has not answered, nil for none
+	cancelPreparation context.CancelFunc // ends its preparation; see begin
+	cancelled         bool               // it has ended as cancelled
+	responded         bool               // it has its response
+	failureID         string             // of what reportFailure has sent
+	failures          int                // how often it has
+	failed            *jsonrpc.Error     // the error that was shown as a Notice, because this client does not show errors well
 
 	used stream.TokenUsage // by droid's turns for it, set before it is answered
 }
@@ -120,7 +120,7 @@ func (p *userPrompt) respond(result any, err *jsonrpc.Error) {
 func (s *Session) cancelPrompts() {
 	s.prompts.Cancel(time.Now())
 	if s.proc.Working() {
-		s.prompts.StopOther()
+		s.prompts.StopUnprompted()
 	}
 }
 
@@ -254,7 +254,7 @@ func (s *Session) readPrompt(session string, blocks json.RawMessage) (*userPromp
 	if err != nil {
 		return nil, acperr.InvalidParams("%v", err)
 	}
-	p := &userPrompt{s: s, ended: make(chan struct{}), giveUp: func() {}, session: session, content: content}
+	p := &userPrompt{s: s, ended: make(chan struct{}), cancelPreparation: func() {}, session: session, content: content}
 	if s.deps.Client.ResendsStoppedPrompt {
 		p.marks = content.Marks()
 	}

@@ -29,7 +29,7 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 		if asked != nil {
 			s.update(asked.After...)
 		}
-		if asked != nil && outcome == updates.Open {
+		if asked != nil && outcome == updates.NotWithdrawn {
 			answers = asked.Answers()
 			if !asked.Refused {
 				s.update(s.show.ShowUnasked(asked)...)
@@ -40,7 +40,7 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 		}
 	})
 	defer q.Close()
-	if s.awaitAskable(ctx, q) != updates.Open {
+	if s.awaitAskable(ctx, q) != updates.NotWithdrawn {
 		return
 	}
 	asked = s.show.Questions(ev)
@@ -65,7 +65,7 @@ func (p *userPrompt) asks(ctx context.Context, words *render.AgentPrompt, not st
 	q := &openQuestion{Question: p.s.questions.Open("", nil), words: words, not: not}
 	defer q.Close()
 	p.question = q
-	answered = q.Run(ctx, p.s.out, words) == updates.Open
+	answered = q.Run(ctx, p.s.out, words) == updates.NotWithdrawn
 	if !answered && !q.over {
 		p.s.update(words.End(not)...)
 	}
@@ -75,8 +75,8 @@ func (p *userPrompt) asks(ctx context.Context, words *render.AgentPrompt, not st
 	return answered
 }
 
-// takeQuestionBack takes back the open question to the user, if any, and shows that.
-func (p *userPrompt) takeQuestionBack() {
+// withdrawQuestion withdraws the open question to the user, if any, and shows that.
+func (p *userPrompt) withdrawQuestion() {
 	if q := p.question; q != nil {
 		p.question, q.over = nil, true
 		q.Withdraw()

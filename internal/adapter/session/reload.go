@@ -189,7 +189,7 @@ func (r *reload) perform(ctx context.Context) *jsonrpc.Error {
 func (r *reload) load(ctx context.Context) (info *stream.SessionInfo, summary string, err *jsonrpc.Error) {
 	s := r.s
 	s.out.AddNotices(r.Notices...) // of MCP servers that droid cannot have
-	s.prompts.Forgive()            // the user wants droid to be tried again
+	s.prompts.ResetCrashes()       // the user wants droid to be tried again
 	limit := 1
 	if r.Replay {
 		limit = wholeHistory
@@ -326,7 +326,7 @@ func (r *reload) end(err *jsonrpc.Error) {
 	r.phase, s.load = loadOver, nil
 	r.stop()
 	defer func() { // also where this panics
-		s.proc.Rest(time.Now(), s.deps.Config.ParkAfter)
+		s.proc.ScheduleParking(time.Now(), s.deps.Config.ParkAfter)
 		s.prompts.FinishChange(r.turn, nil)
 	}()
 	if r.moved && s.out.Opened() && (err != nil || !r.Replay) {

@@ -85,7 +85,7 @@ func New(d *Deps, id, droidID, cwd string, servers []stream.MCPServer) *Session 
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
 	s.prompts.SetSteering(s.options.Steers())
-	s.mu = monitor.New(monitor.Hooks{Refresh: s.holdPrompts, Advance: s.advance, Panicked: s.panicked})
+	s.mu = monitor.New(monitor.Hooks{Refresh: s.pausePrompts, Advance: s.advance, Panicked: s.panicked})
 	s.Context, s.Stop = context.WithCancel(d.Context)
 	s.loop = newLoop()
 	s.out = updates.New(d.Conn, s.mu, d.Log)
@@ -112,7 +112,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.watchServers()
 	s.mu.Go(func() { s.lookForCommands(s.Context, askTime) })
 	s.lockStored()
-	s.proc.Rest(time.Now(), s.deps.Config.ParkAfter)
+	s.proc.ScheduleParking(time.Now(), s.deps.Config.ParkAfter)
 }
 
 // answerOpening answers the request that opened the session. Then it sends what was held until then, except for the history of a load, and

@@ -181,15 +181,15 @@ func (s *Session) lookInTurn() {
 		defer func() { s.refreshes = 0 }()
 		for done := 0; done < s.refreshes; {
 			wanted := s.refreshes
-			_, _ = s.endIfChanged(s.Context) // the next prompt does not go without a look
+			_, _ = s.killIfChanged(s.Context) // the next prompt does not go without a look
 			done = wanted
 		}
 	})
 }
 
-// endIfChanged ends a droid that was not started with the current files of the project: the turn fails, and the next prompt asks. The error
-// says that the files could not be checked.
-func (s *Session) endIfChanged(ctx context.Context) (ended bool, err error) {
+// killIfChanged kills a droid that was not started with the current files of the project: the turn fails, and the next prompt asks. The
+// error says that the files could not be checked. The end of ctx does not end the look; the parameter shows that the lock may be released.
+func (s *Session) killIfChanged(ctx context.Context) (ended bool, err error) {
 	before := s.proc.Client()
 	if s.deps.Config.Trust.TrustsAll() || before == nil {
 		return false, nil

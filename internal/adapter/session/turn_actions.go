@@ -36,8 +36,8 @@ func (s *Session) act(a turns.Action) {
 		s.endDroid(killed, "it did not stop when a turn was cancelled")
 	case turns.Stop:
 		s.prompts.Get(a.ID).command.stop()
-	case turns.TakeBack:
-		s.takeBack(a.Request)
+	case turns.Withdraw:
+		s.withdraw(a.Request)
 	case turns.Forget:
 		s.apply(s.proc.Normalizer().Abort(time.Now(), a.Request))
 	case turns.End:
@@ -67,15 +67,15 @@ func (p *userPrompt) send(request string) {
 		p.addShellNotes()
 	}
 	if s.prompts.Runs(p.id) {
-		s.proc.Touch(time.Now()) // droid is waited for from now on
+		s.proc.RestartSilence(time.Now()) // droid is waited for from now on
 	}
 	s.apply(s.proc.Normalizer().Begin(time.Now(), request, p.message.Text))
 	s.mu.Go(func() {
 		client, message, err := s.proc.Client(), p.message, error(nil)
 		if p.joined != nil { // what joins a turn was not prepared
-			switch ended, unknown := s.endIfChanged(s.Context); {
+			switch ended, unknown := s.killIfChanged(s.Context); {
 			case ended || s.proc.Client() != client:
-				return // droidGone ends it with its turn
+				return // droidExited ends it with its turn
 			case unknown != nil:
 				s.prompts.Rejected(time.Now(), p.id, acperr.NotLooked(s.cwd, unknown))
 				return
@@ -94,7 +94,7 @@ func (p *userPrompt) sent(request string, err error) {
 	}
 	if err == nil {
 		if s.prompts.Runs(p.id) {
-			s.proc.Touch(time.Now())
+			s.proc.RestartSilence(time.Now())
 		}
 		p.joined.reachedModel()
 		s.prompts.Taken(time.Now(), p.id)
@@ -102,7 +102,7 @@ func (p *userPrompt) sent(request string, err error) {
 	}
 	p.keepShellNotes()
 	if diesOf(err) {
-		return // droidGone ends the prompt, or has the next droid get it
+		return // droidExited ends the prompt, or has the next droid get it
 	}
 	s.prompts.Rejected(time.Now(), p.id, acperr.NotTaken(err))
 }
@@ -130,9 +130,9 @@ func (s *Session) interrupt() {
 	})
 }
 
-// takeBack asks droid for a message that the user cancelled before droid began with it. A droid that gives none back
+// withdraw asks droid for a message that the user cancelled before droid began with it. A droid that gives none back
 // ends it as cancelled when its turn comes.
-func (s *Session) takeBack(request string) {
+func (s *Session) withdraw(request string) {
 	if !s.proc.Supports(stream.WithdrawsMessages) {
 		return
 	}
@@ -146,7 +146,7 @@ func (s *Session) takeBack(request string) {
 			return
 		}
 		_ = s.syncEvents(s.Context) // that droid works on it comes before the answer
-		s.prompts.TakenBack(request)
+		s.prompts.Withdrawn(request)
 	})
 }
 
@@ -155,15 +155,15 @@ func (s *Session) endPrompt(end turns.End) {
 	p := s.prompts.Remove(end.ID)
 	defer p.respond(nil, acperr.Lost()) // where this panics
 	p.cancelled = end.Cancelled
-	p.giveUp()
-	p.takeQuestionBack()
+	p.cancelPreparation()
+	p.withdrawQuestion()
 	if p.command != nil {
 		p.command.ended()
 	}
 	if p.cancelled && s.deps.Client.ResendsStoppedPrompt {
 		s.prompts.KeepStopped(p)
 	}
-	s.proc.Rest(time.Now(), s.deps.Config.ParkAfter)
+	s.proc.ScheduleParking(time.Now(), s.deps.Config.ParkAfter)
 	if !s.prompts.RunsOne() {
 		s.update(s.show.FlushNotices()...)
 	}

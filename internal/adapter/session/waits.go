@@ -136,6 +136,6 @@ func (s *Session) waitError(why error) *jsonrpc.Error {
 	return acperr.Cancelled()
 }
 
-// holdPrompts keeps prompts from starting while droid's end is awaited, and lets them start afterwards. The Monitor calls it before each
+// pausePrompts keeps prompts from starting while droid's end is awaited, and lets them start afterwards. The Monitor calls it before each
 // release of the lock.
-func (s *Session) holdPrompts() { s.prompts.SetHeld(s.proc.Ending()) }
+func (s *Session) pausePrompts() { s.prompts.SetPaused(s.proc.Ending()) }

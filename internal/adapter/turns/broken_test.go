@@ -141,12 +141,12 @@ func (b reportsFailure) Ended(request string, how How, why error) (bool, []Actio
 // stopsAll forgets to start what waits when a hold ends.
 type staysHeld struct{ *Machine }
 
-func (b staysHeld) SetHeld(held bool) []Action { return b.Machine.SetHeld(b.held || held) }
+func (b staysHeld) SetPaused(held bool) []Action { return b.Machine.SetPaused(b.paused || held) }
 
 // ignoresHolds starts prompts though they are held.
 type ignoresHolds struct{ *Machine }
 
-func (b ignoresHolds) SetHeld(bool) []Action { return nil }
+func (b ignoresHolds) SetPaused(bool) []Action { return nil }
 
 // miscounts never resets the count of crashes.
 type miscounts struct{ *Machine }
@@ -191,7 +191,7 @@ type endsBefore struct{ *Machine }
 func (b endsBefore) Ended(request string, how How, why error) (bool, []Action) {
 	known, actions := b.Machine.Ended(request, how, why)
 	for _, p := range slices.Clone(b.lingering) {
-		b.unpark(p)
+		b.removeLingering(p)
 		b.end(p, End{})
 	}
 	return known, append(actions, b.flush()...)
@@ -239,7 +239,7 @@ type modelsEarly struct{ *Machine }
 
 func (b modelsEarly) Taken(now time.Time, id ID) []Action {
 	if p := b.find(id); p != nil {
-		p.called = p.called || p.spoke
+		p.modelCalled = p.modelCalled || p.spoke
 	}
 	return b.Machine.Taken(now, id)
 }
@@ -272,11 +272,11 @@ func (b sharesTurns) Accept(id ID, kind Kind) []Action {
 // believesAnswers ends a prompt that droid works on, as droid says that it has given it back.
 type believesAnswers struct{ *Machine }
 
-func (b believesAnswers) TakenBack(request string) []Action {
+func (b believesAnswers) Withdrawn(request string) []Action {
 	if p := b.byRequest(request); p != nil {
 		p.begun, p.folded = time.Time{}, false
 	}
-	return b.Machine.TakenBack(request)
+	return b.Machine.Withdrawn(request)
 }
 
 // TestRulesAreNoticed: a machine that breaks a rule is found within the steps of

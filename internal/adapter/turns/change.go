@@ -13,16 +13,16 @@ type Change struct {
 	begun bool
 }
 
-// CallTime is how long droid may take from the beginning of a prompt to its first call of
+// ModelCallTime is how long droid may take from the beginning of a prompt to its first call of
 // the model. Some 20 ms were seen, on a busy machine 0.3 s.
-const CallTime = 2 * time.Second
+const ModelCallTime = 2 * time.Second
 
 // Begin says that the turn of a change has come: it is Begun. FinishChange follows.
 type Begin struct{ Change *Change }
 
 func (Begin) action() {}
 
-// Change takes a change. After Close nothing begins.
+// Change queues a change. After Close nothing begins.
 func (m *Machine) Change(of Scope) (*Change, []Action) {
 	c := &Change{of: of, place: m.nextPlace()}
 	m.changes = append(m.changes, c)
@@ -116,12 +116,12 @@ func (m *Machine) startChange() {
 	}
 }
 
-// callDue is when the model is taken to have been called for the running prompt, if a change
+// modelCallDue is when the model is taken to have been called for the running prompt, if a change
 // waits for that.
-func (m *Machine) callDue() (at time.Time, ok bool) {
+func (m *Machine) modelCallDue() (at time.Time, ok bool) {
 	r := m.running()
-	if r == nil || r.begun.IsZero() || r.called || m.closed || len(m.changes) == 0 || m.changes[0].begun {
+	if r == nil || r.begun.IsZero() || r.modelCalled || m.closed || len(m.changes) == 0 || m.changes[0].begun {
 		return time.Time{}, false
 	}
-	return r.begun.Add(CallTime), m.waits(m.changes[0].of, m.changes[0].place)
+	return r.begun.Add(ModelCallTime), m.waits(m.changes[0].of, m.changes[0].place)
 }

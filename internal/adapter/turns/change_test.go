@@ -49,7 +49,7 @@ func (r *recordedChanges) take() []Action {
 func TestChangeOfTheModelBehindAPrompt(t *testing.T) {
 	for name, called := range map[string]func(m *Machine) []Action{
 		"the model speaks": func(m *Machine) []Action { return m.Shown() },
-		"a while passes":   func(m *Machine) []Action { return m.Tick(begin.Add(CallTime)) },
+		"a while passes":   func(m *Machine) []Action { return m.Tick(begin.Add(ModelCallTime)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, r := New(numbered()), new(recordedChanges)
@@ -58,11 +58,11 @@ func TestChangeOfTheModelBehindAPrompt(t *testing.T) {
 			m.Taken(begin, 1)
 			_, due := m.Due()
 			require.False(t, due)
-			r.askOf(m, Calls, "model")
+			r.askOf(m, ModelCalls, "model")
 			r.carryOut(m.Started(begin, "request 1"))
 			at, due := m.Due()
 			require.True(t, due)
-			require.Equal(t, begin.Add(CallTime), at)
+			require.Equal(t, begin.Add(ModelCallTime), at)
 			require.Empty(t, m.Tick(at.Add(-1)))
 			require.Empty(t, r.begun)
 			r.carryOut(called(m))

@@ -10,7 +10,7 @@ const MaxCrashes = 3
 // to a turn of droid's own.
 func (m *Machine) Shown() []Action {
 	if p := m.running(); p != nil {
-		p.spoke, p.called = true, p.called || !p.begun.IsZero()
+		p.spoke, p.modelCalled = true, p.modelCalled || !p.begun.IsZero()
 	}
 	return m.flush()
 }
@@ -48,17 +48,15 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 }
 
 // ProcessExited reports that droid died, and why. OutputRead follows: what droid said last may still end prompts. It does not count as a
-// crash while a cancelled prompt runs, since droid was most likely killed because it did not stop. A running prompt that droid has not
-// accepted waits again, for the next droid: one that was sent does so once, since droid does not read what is sent in the milliseconds in
-// which it dies, and one that was not sent as often as a droid is started. accepted is the request ID of the last prompt that droid
-// accepted, for which Taken may not have been called yet.
+// crash while a cancelled prompt runs, since droid was most likely killed because it did not stop. accepted is the request ID of the last
+// prompt that droid accepted, for which Taken may not have been called yet.
 func (m *Machine) ProcessExited(accepted string, why error) {
 	m.dead = true
 	p := m.running()
 	if p == nil || !p.cancelled {
 		m.crashes++
 	}
-	if p != nil && p.toDroid() && p.stage != taken && (accepted == "" || p.request != accepted) && p.begun.IsZero() && !p.cancelled {
+	if p != nil && p.mayRepeat(accepted) {
 		switch {
 		case p.stage == starting:
 			m.putBack(p, again)
@@ -73,6 +71,12 @@ func (m *Machine) ProcessExited(accepted string, why error) {
 	}
 }
 
+// mayRepeat reports whether the running prompt is for the next droid, since the one that died had not accepted it. One that was sent is
+// sent again once, since droid does not read what arrives in the milliseconds in which it dies.
+func (p *prompt) mayRepeat(accepted string) bool {
+	return p.toDroid() && !p.cancelled && p.stage != taken && p.begun.IsZero() && (accepted == "" || p.request != accepted)
+}
+
 // OutputRead says that all output of the dead droid was handled. It fails the prompts that droid had, and the command that runs, but for a
 // program of the user's and a command that Keep protects.
 func (m *Machine) OutputRead(why error) []Action {
@@ -83,5 +87,5 @@ func (m *Machine) OutputRead(why error) []Action {
 	return m.flush()
 }
 
-// Forgive starts the count of crashes again.
-func (m *Machine) Forgive() { m.crashes = 0 }
+// ResetCrashes starts the count of crashes again.
+func (m *Machine) ResetCrashes() { m.crashes = 0 }

@@ -8,13 +8,13 @@ import "slices"
 type Scope int
 
 const (
-	// General is any change that is neither Calls nor Stricter.
+	// General is any change that is neither ModelCalls nor Stricter.
 	General Scope = iota + 1
-	// Calls is a change of the calls of the model: which model, with which effort. A prompt's first call
+	// ModelCalls is a change of the calls of the model: which model, with which effort. A prompt's first call
 	// comes some time after droid has begun with it and would follow the change (0.99 to
 	// 0.225). Nothing but the model's answer reports that it was made; where that takes longer
-	// than CallTime, the user need not wait for it.
-	Calls
+	// than ModelCallTime, the user need not wait for it.
+	ModelCalls
 	// Stricter is a mode that asks for at least as much as the current one, if no change was requested before it.
 	Stricter
 
@@ -27,19 +27,19 @@ const (
 type progress int
 
 const (
-	unawaited progress = iota // nothing waits for it: it waits itself while droid works or a program runs, or droid has it in addition to the running prompt
-	inLine                    // a prompt that waits, and none runs but for a command
-	preparing                 // a prompt whose turn has come and that has not been sent to droid, see NeedDroid
-	onItsWay                  // droid was asked
-	withIt                    // droid has it
-	worksOn                   // droid has begun to work on it
-	called                    // the model was called for it
-	stopping                  // it was cancelled, and has not ended
-	command                   // a command of ours that runs
-	program                   // a program of the user's that runs
-	notBegun                  // a change that waits, also a Setting
-	underWay                  // a change that has begun
-	calling                   // somebody holds Machine.RPC
+	unawaited   progress = iota // nothing waits for it: it waits itself while droid works or a program runs, or droid has it in addition to the running prompt
+	inLine                      // a prompt that waits, and none runs but for a command
+	preparing                   // a prompt whose turn has come and that has not been sent to droid, see NeedDroid
+	onItsWay                    // droid was asked
+	withIt                      // droid has it
+	worksOn                     // droid has begun to work on it
+	modelCalled                 // the model was called for it
+	stopping                    // it was cancelled, and has not ended
+	command                     // a command of ours that runs
+	program                     // a program of the user's that runs
+	notBegun                    // a change that waits, also a Setting
+	underWay                    // a change that has begun
+	rpcHeld                     // somebody holds Machine.RPC
 	most
 )
 
@@ -47,12 +47,12 @@ const (
 // with one exception: while droid works on a prompt, or a program runs, a change begins before the prompts that still wait, since the user
 // wants it now. Among themselves prompts keep their order, and so do changes.
 var awaits = [...][most]bool{
-	General:  {inLine: true, preparing: true, onItsWay: true, withIt: true, notBegun: true, underWay: true},
-	Calls:    {inLine: true, preparing: true, onItsWay: true, withIt: true, worksOn: true, notBegun: true, underWay: true},
-	Stricter: {onItsWay: true, withIt: true, notBegun: true, underWay: true},
-	turn:     {preparing: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, notBegun: true, underWay: true, calling: true},
-	message:  {preparing: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, underWay: true, calling: true},
-	joining:  {preparing: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, underWay: true},
+	General:    {inLine: true, preparing: true, onItsWay: true, withIt: true, notBegun: true, underWay: true},
+	ModelCalls: {inLine: true, preparing: true, onItsWay: true, withIt: true, worksOn: true, notBegun: true, underWay: true},
+	Stricter:   {onItsWay: true, withIt: true, notBegun: true, underWay: true},
+	turn:       {preparing: true, onItsWay: true, withIt: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, notBegun: true, underWay: true, rpcHeld: true},
+	message:    {preparing: true, onItsWay: true, withIt: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, underWay: true, rpcHeld: true},
+	joining:    {preparing: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, underWay: true},
 }
 
 // nextPlace is the place of what is asked now, among all that is asked.
@@ -65,7 +65,7 @@ func (m *Machine) nextPlace() uint64 {
 // later prompts that have begun: it may be one that droid dropped, and that is sent again.
 func (m *Machine) waits(of Scope, place uint64) bool {
 	row := awaits[of]
-	return row[calling] && m.RPC.Holder() != nil ||
+	return row[rpcHeld] && m.RPC.Holder() != nil ||
 		slices.ContainsFunc(m.changes, func(c *Change) bool { return c.place < place && row[c.progress()] }) ||
 		slices.ContainsFunc(m.queue, func(p *prompt) bool {
 			return (p.place < place || of >= turn && p.stage != waiting) && row[m.progress(p)]
@@ -92,8 +92,8 @@ func (m *Machine) progress(p *prompt) progress {
 		return command
 	case p != r:
 		return onItsWay
-	case p.called:
-		return called
+	case p.modelCalled:
+		return modelCalled
 	case !p.begun.IsZero():
 		return worksOn
 	case p.stage == taken:

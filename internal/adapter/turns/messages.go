@@ -106,11 +106,11 @@ func (m *Machine) merge(p *prompt, e End) {
 	if m.messagesOf(host) > 0 {
 		return
 	}
-	m.unpark(host)
+	m.removeLingering(host)
 	m.end(host, e)
 }
 
-func (m *Machine) unpark(host *prompt) {
+func (m *Machine) removeLingering(host *prompt) {
 	m.lingering = slices.DeleteFunc(m.lingering, func(q *prompt) bool { return q == host })
 }
 
@@ -148,7 +148,7 @@ func (m *Machine) cancelMessages(now time.Time, host *prompt) {
 		m.cancelRunning(now)
 	}
 	if slices.Contains(m.lingering, host) && m.messagesOf(host) == 0 { // else that has ended it
-		m.unpark(host)
+		m.removeLingering(host)
 		m.end(host, End{})
 	}
 }

@@ -20,7 +20,7 @@ type machine interface {
 	Complete(ID) []Action
 	StartNext() []Action
 	InterruptDone() []Action
-	SetHeld(bool) []Action
+	SetPaused(bool) []Action
 	Change(Scope) (*Change, []Action)
 	FinishChange(*Change, error) []Action
 	LoseChanges(error) []Action
@@ -30,7 +30,7 @@ type machine interface {
 	Join(ID, When) (ID, bool, []Action)
 	Started(time.Time, string) []Action
 	Folded(string) bool
-	TakenBack(string) []Action
+	Withdrawn(string) []Action
 	Dropped(string) (bool, []Action)
 	Cancel(time.Time) []Action
 	CancelOne(time.Time, ID) []Action
@@ -65,7 +65,7 @@ type told struct {
 	needs     bool   // NeedDroid came; Ready or Fail has not been said
 	runs      bool   // Run came
 	stopped   bool   // Stop came
-	asked     bool   // TakeBack came; its answer has not been said
+	asked     bool   // Withdraw came, which has no answer yet
 	folded    bool   // droid was said to have taken it into another turn
 	cancelled bool   // by the user
 	spoke     bool
@@ -449,7 +449,7 @@ func (w *world) takenBack() {
 	if !kept {
 		w.stops(t)
 	}
-	w.carryOut(w.m.TakenBack(t.request))
+	w.carryOut(w.m.Withdrawn(t.request))
 	if kept {
 		w.must(!t.ended, "droid has what it works on, whatever it answers")
 	} else {
@@ -460,7 +460,7 @@ func (w *world) takenBack() {
 func (w *world) hold() {
 	w.held = !w.held
 	w.note("held: %t", w.held)
-	w.carryOut(w.m.SetHeld(w.held))
+	w.carryOut(w.m.SetPaused(w.held))
 }
 
 // endHere ends a prompt that is answered here.
@@ -507,7 +507,7 @@ func (w *world) die() {
 	}
 	w.must(w.m.GaveUp() == (w.crashes >= MaxCrashes), "crashes in a row are counted")
 	if w.crashes > 5 {
-		w.m.(interface{ Forgive() }).Forgive()
+		w.m.(interface{ ResetCrashes() }).ResetCrashes()
 		w.crashes = 0
 	}
 }
@@ -569,7 +569,7 @@ func (w *world) carryOut(actions []Action) {
 			w.end(a)
 		case Merged:
 			w.merged(a)
-		case TakeBack:
+		case Withdraw:
 			t := w.pick(func(t *told) bool { return t.with && t.request == a.Request })
 			id, _ := w.m.Running()
 			w.must(t != nil && t.cancelled && t.id != id && !t.folded, "a prompt is asked back that was cancelled before droid worked on it")
@@ -704,8 +704,8 @@ func (w *world) mayBegin(c *wanted) bool {
 	}
 	if runs && w.open[id].kind == ToDroid {
 		r := w.open[id]
-		called := r.said || !r.seen.IsZero() && !w.now.Before(r.seen.Add(CallTime))
-		return !before(r) || called || c.of != Calls && !r.seen.IsZero() || c.of == Stricter && !r.sending && !r.with
+		called := r.said || !r.seen.IsZero() && !w.now.Before(r.seen.Add(ModelCallTime))
+		return !before(r) || called || c.of != ModelCalls && !r.seen.IsZero() || c.of == Stricter && !r.sending && !r.with
 	}
 	return c.of == Stricter || runs && w.open[id].kind == Process || w.pick(func(t *told) bool {
 		return before(t) && !t.started && !t.lingering && (!runs || t.id != id)

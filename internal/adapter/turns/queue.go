@@ -47,7 +47,7 @@ func (q *Queue[P]) OutputRead(why error)                  { q.Do(q.Machine.Outpu
 func (q *Queue[P]) SetSteering(on bool)                   { q.Do(q.Machine.SetSteering(on)) }
 func (q *Queue[P]) Started(now time.Time, request string) { q.Do(q.Machine.Started(now, request)) }
 func (q *Queue[P]) Cancel(now time.Time)                  { q.Do(q.Machine.Cancel(now)) }
-func (q *Queue[P]) StopOther()                            { q.Do(q.Machine.StopOther()) }
+func (q *Queue[P]) StopUnprompted()                       { q.Do(q.Machine.StopUnprompted()) }
 func (q *Queue[P]) CancelOne(now time.Time, id ID)        { q.Do(q.Machine.CancelOne(now, id)) }
 func (q *Queue[P]) ConcurrentTurn(now time.Time, request string) {
 	q.Do(q.Machine.ConcurrentTurn(now, request))
@@ -57,13 +57,13 @@ func (q *Queue[P]) Accept(id ID, kind Kind)                  { q.Do(q.Machine.Ac
 func (q *Queue[P]) Ready(id ID)                              { q.Do(q.Machine.Ready(id)) }
 func (q *Queue[P]) Taken(now time.Time, id ID)               { q.Do(q.Machine.Taken(now, id)) }
 func (q *Queue[P]) Rejected(now time.Time, id ID, why error) { q.Do(q.Machine.Rejected(now, id, why)) }
-func (q *Queue[P]) TakenBack(request string)                 { q.Do(q.Machine.TakenBack(request)) }
+func (q *Queue[P]) Withdrawn(request string)                 { q.Do(q.Machine.Withdrawn(request)) }
 func (q *Queue[P]) Fail(id ID, why error)                    { q.Do(q.Machine.Fail(id, why)) }
 func (q *Queue[P]) FailRunning(why error)                    { q.Do(q.Machine.FailRunning(why)) }
 func (q *Queue[P]) FailWaiting(why error)                    { q.Do(q.Machine.FailWaiting(why)) }
 func (q *Queue[P]) Complete(id ID)                           { q.Do(q.Machine.Complete(id)) }
 func (q *Queue[P]) InterruptDone()                           { q.Do(q.Machine.InterruptDone()) }
-func (q *Queue[P]) SetHeld(held bool)                        { q.Do(q.Machine.SetHeld(held)) }
+func (q *Queue[P]) SetPaused(held bool)                      { q.Do(q.Machine.SetPaused(held)) }
 func (q *Queue[P]) Close(now time.Time)                      { q.Do(q.Machine.Close(now)) }
 func (q *Queue[P]) Finish()                                  { q.Do(q.Machine.Finish()) }
 func (q *Queue[P]) FinishChange(c *Change, failed error)     { q.Do(q.Machine.FinishChange(c, failed)) }
@@ -76,7 +76,7 @@ func (q *Queue[P]) StartNext() bool {
 	return len(actions) > 0
 }
 
-// Change takes a change, see Machine.Change.
+// Change queues a change, see Machine.Change.
 func (q *Queue[P]) Change(of Scope) *Change {
 	c, actions := q.Machine.Change(of)
 	q.Do(actions)

@@ -49,20 +49,20 @@ func (m *Machine) Folded(request string) bool {
 	if p == nil || p == m.running() {
 		return false
 	}
-	p.spoke, p.called, p.folded = true, true, true
+	p.spoke, p.modelCalled, p.folded = true, true, true
 	return true
 }
 
-// takeBack asks droid for a cancelled prompt back that it has not begun with. It throws such a prompt away itself
+// withdraw asks droid for a cancelled prompt back that it has not begun with. It throws such a prompt away itself
 // where the running one is stopped.
-func (m *Machine) takeBack(p *prompt) {
+func (m *Machine) withdraw(p *prompt) {
 	if r := m.running(); p.cancelled && p.host == nil && p != r && r != nil && !r.cancelled && p.stage == taken && !p.folded && p.begun.IsZero() {
-		m.do(TakeBack{p.request})
+		m.do(Withdraw{p.request})
 	}
 }
 
-// TakenBack reports that droid has answered TakeBack. The answer is the same for a prompt that it works on, which it has reported before.
-func (m *Machine) TakenBack(request string) []Action {
+// Withdrawn reports that droid has answered Withdraw. The answer is the same for a prompt that it works on, which it has reported before.
+func (m *Machine) Withdrawn(request string) []Action {
 	if p := m.byRequest(request); p != nil && p.cancelled && p.begun.IsZero() && !p.folded {
 		m.do(Forget{request})
 		m.finish(p, End{Cancelled: true})

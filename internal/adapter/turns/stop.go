@@ -17,11 +17,11 @@ const (
 
 // patience is how far the stopping of a cancelled prompt is.
 type patience struct {
-	due   bool          // the first interrupt is due
-	at    time.Time     // of the next interrupt; zero when none is due
-	every time.Duration // between the last and the next
-	end   time.Time     // of the patience; zero before the first interrupt
-	deaf  bool          // an interrupt may not reach the prompt (quirk 31)
+	due       bool          // the first interrupt is due
+	at        time.Time     // of the next interrupt; zero when none is due
+	every     time.Duration // between the last and the next
+	end       time.Time     // of the patience; zero before the first interrupt
+	mayIgnore bool          // an interrupt may not reach the prompt (quirk 31)
 }
 
 func (s *patience) begun() bool { return !s.end.IsZero() }
@@ -32,8 +32,8 @@ func (m *Machine) Cancel(now time.Time) []Action {
 	return m.flush()
 }
 
-// StopOther asks droid to stop what it does without a prompt. Where one runs, Cancel does that.
-func (m *Machine) StopOther() []Action {
+// StopUnprompted asks droid, once, to stop what it does without a prompt. Where one runs, Cancel does that.
+func (m *Machine) StopUnprompted() []Action {
 	if m.running() == nil && m.interrupts == 0 {
 		m.interrupts++
 		m.do(Interrupt{})
@@ -70,7 +70,7 @@ func (m *Machine) CancelOne(now time.Time, id ID) []Action {
 		m.cancelRunning(now)
 	default:
 		p.cancelled = true // an interrupt would stop the running one
-		m.takeBack(p)
+		m.withdraw(p)
 	}
 	m.cancelMessages(now, p)
 	return m.flush()
@@ -112,15 +112,15 @@ func (m *Machine) cancelRunning(now time.Time) {
 		m.finish(p, End{Cancelled: true})
 		return
 	default:
-		m.interruptRunning(now)
+		m.stopRunning(now)
 	}
 	m.do(RefuseQuestions{})
 }
 
-// interruptRunning begins to stop the running prompt, if it is cancelled and droid is
+// stopRunning begins to stop the running prompt, if it is cancelled and droid is
 // about to work on it. Until droid has taken what is on its way to it, it is not
 // interrupted: it starts a turn with a message that comes behind an interrupt.
-func (m *Machine) interruptRunning(now time.Time) {
+func (m *Machine) stopRunning(now time.Time) {
 	p := m.running()
 	if p == nil || !p.cancelled || !p.withDroid() {
 		return
@@ -130,7 +130,7 @@ func (m *Machine) interruptRunning(now time.Time) {
 	if !s.begun() {
 		s.end = now.Add(Patience)
 	}
-	if s.deaf {
+	if s.mayIgnore {
 		s.end = s.at
 	}
 	m.interrupt(p)
@@ -151,9 +151,9 @@ func (m *Machine) ConcurrentTurn(now time.Time, request string) []Action {
 	if p == nil {
 		return nil
 	}
-	p.stopping.deaf = true
+	p.stopping.mayIgnore = true
 	if p == m.running() {
-		m.interruptRunning(now)
+		m.stopRunning(now)
 	}
 	return m.flush()
 }
@@ -162,7 +162,7 @@ func (m *Machine) ConcurrentTurn(now time.Time, request string) []Action {
 // at once.
 func (m *Machine) Due() (at time.Time, ok bool) {
 	at, ok = m.stopDue()
-	if call, waits := m.callDue(); waits && (!ok || call.Before(at)) {
+	if call, waits := m.modelCallDue(); waits && (!ok || call.Before(at)) {
 		return call, true
 	}
 	return at, ok
@@ -182,14 +182,14 @@ func (m *Machine) stopDue() (at time.Time, ok bool) {
 // Tick repeats an interrupt that had no effect yet, and at last kills droid. It begins a
 // change that has waited long enough.
 func (m *Machine) Tick(now time.Time) []Action {
-	if at, ok := m.callDue(); ok && !now.Before(at) {
-		m.running().called = true
+	if at, ok := m.modelCallDue(); ok && !now.Before(at) {
+		m.running().modelCalled = true
 	}
-	m.stopOn(now)
+	m.continueStopping(now)
 	return m.flush()
 }
 
-func (m *Machine) stopOn(now time.Time) {
+func (m *Machine) continueStopping(now time.Time) {
 	at, ok := m.stopDue()
 	if !ok || now.Before(at) {
 		return
@@ -197,7 +197,7 @@ func (m *Machine) stopOn(now time.Time) {
 	s := &m.running().stopping
 	switch {
 	case s.due:
-		m.interruptRunning(now)
+		m.stopRunning(now)
 	case !now.Before(s.end):
 		s.at = time.Time{}
 		m.do(Kill{})

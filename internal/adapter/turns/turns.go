@@ -65,9 +65,9 @@ type (
 	Kill struct{}
 	// Stop stops the program of a Process prompt.
 	Stop struct{ ID ID }
-	// TakeBack asks droid to return a cancelled prompt that it has under this request id in addition to the running one. TakenBack follows
+	// Withdraw asks droid to return a cancelled prompt that it has under this request id in addition to the running one. Withdrawn follows
 	// if it does.
-	TakeBack struct{ Request string }
+	Withdraw struct{ Request string }
 	// Forget reports that droid does not have the prompt of this request id.
 	Forget struct{ Request string }
 	// End ends a prompt, which has its response then.
@@ -94,7 +94,7 @@ func (Send) action()            {}
 func (Interrupt) action()       {}
 func (Kill) action()            {}
 func (Stop) action()            {}
-func (TakeBack) action()        {}
+func (Withdraw) action()        {}
 func (Forget) action()          {}
 func (End) action()             {}
 func (Merged) action()          {}
@@ -132,11 +132,11 @@ type prompt struct {
 
 // delivery is how far droid is with a prompt.
 type delivery struct {
-	request string    // droid's id of it
-	begun   time.Time // since when droid works on it
-	called  bool      // the model was called for it, or is taken to have been
-	folded  bool      // droid took it into the turn of another one
-	crash   error     // why droid died while it had the prompt
+	request     string    // droid's id of it
+	begun       time.Time // since when droid works on it
+	modelCalled bool      // the model was called for it, or is taken to have been
+	folded      bool      // droid took it into the turn of another one
+	crash       error     // why droid died while it had the prompt
 }
 
 // retry says why a prompt is sent again.
@@ -168,7 +168,7 @@ type Machine struct {
 	interrupts int // that are not answered
 	crashes    int // of droid in a row
 	steering   bool
-	held       bool // no prompt may start
+	paused     bool // no prompt may start
 	dead       bool // droid is gone, and what it said last may still come
 	closed     bool // nothing starts any more
 
@@ -189,7 +189,7 @@ func (m *Machine) flush() []Action {
 
 func (m *Machine) do(a Action) { m.out = append(m.out, a) }
 
-// Accept takes a prompt. It starts now, or when those before it have ended.
+// Accept queues a prompt. It starts now, or when those before it have ended.
 func (m *Machine) Accept(id ID, kind Kind) []Action {
 	p := &prompt{id: id, kind: kind, place: m.nextPlace()}
 	if m.closed {
@@ -212,7 +212,7 @@ func (m *Machine) StartNext() []Action {
 // next starts the first waiting prompt, if one may start.
 func (m *Machine) next() {
 	p := m.firstWaiting()
-	if p == nil || m.interrupts > 0 || m.held || m.dead || m.closed {
+	if p == nil || m.interrupts > 0 || m.paused || m.dead || m.closed {
 		return
 	}
 	of := turn
@@ -251,8 +251,8 @@ func (m *Machine) Taken(now time.Time, id ID) []Action {
 	}
 	p.stage, p.reached = taken, true
 	m.startChange() // before what was asked later
-	m.takeBack(p)
-	m.interruptRunning(now)
+	m.withdraw(p)
+	m.stopRunning(now)
 	m.steer()
 	return m.flush()
 }
@@ -266,7 +266,7 @@ func (m *Machine) Rejected(now time.Time, id ID, why error) []Action {
 	}
 	m.do(Forget{p.request})
 	m.fail(p, why)
-	m.interruptRunning(now)
+	m.stopRunning(now)
 	m.steer()
 	return m.flush()
 }
@@ -309,9 +309,9 @@ func (m *Machine) InterruptDone() []Action {
 	return m.flush()
 }
 
-// SetHeld sets whether prompts are kept from starting. The running one continues.
-func (m *Machine) SetHeld(held bool) []Action {
-	m.held = held
+// SetPaused sets whether prompts are kept from starting. The running one continues.
+func (m *Machine) SetPaused(held bool) []Action {
+	m.paused = held
 	return m.flush()
 }
 

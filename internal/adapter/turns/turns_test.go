@@ -61,13 +61,13 @@ func TestInterruptIsRepeated(t *testing.T) {
 }
 
 // A turn that droid began is interrupted once, and the next prompt waits for the answer to the interrupt.
-func TestStopOther(t *testing.T) {
+func TestStopUnprompted(t *testing.T) {
 	m := New(numbered())
-	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.StopOther())
-	require.Empty(t, m.StopOther(), "it is on its way")
+	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.StopUnprompted())
+	require.Empty(t, m.StopUnprompted(), "it is on its way")
 	require.Empty(t, m.Accept(1, ToDroid))
 	require.Equal(t, []Action{NeedDroid{1}}, append(m.InterruptDone(), m.StartNext()...))
-	require.Empty(t, m.StopOther(), "a cancel of the prompt does it")
+	require.Empty(t, m.StopUnprompted(), "a cancel of the prompt does it")
 }
 
 // TestPatienceEndsOnTime: at the time itself (quirk 25).
@@ -247,13 +247,13 @@ func TestQuestions(t *testing.T) {
 	require.Empty(t, m.FailRunning(errSome))
 	m.InterruptDone()
 	require.True(t, m.Idle())
-	m.SetHeld(true)
+	m.SetPaused(true)
 	m.Accept(2, ToDroid)
 	m.Accept(3, ToDroid)
 	require.True(t, m.Has(3))
 	require.Equal(t, []Action{End{ID: 2, Err: errSome}, End{ID: 3, Err: errSome}}, m.FailWaiting(errSome))
 	require.False(t, m.Has(3))
-	require.Empty(t, m.SetHeld(false))
+	require.Empty(t, m.SetPaused(false))
 	require.Empty(t, m.CancelOne(begin, 3), "it has ended")
 }
 

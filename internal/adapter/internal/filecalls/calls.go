@@ -103,10 +103,10 @@ func (c *Calls) Handle(ev quirks.Event, cwd string) {
 	}
 }
 
-// HeardHooks records which hooks droid runs after a tool, and their ends. droid runs edits one after the other. The user's own hooks run
+// NoteHook records which hooks droid runs after a tool, and their ends. droid runs edits one after the other. The user's own hooks run
 // concurrently with ours, and may write the edited file: then it stays as it is on disk. The same holds if ours was not among them: 0.99
 // cannot start a hook for a file of more than some 125 kB.
-func (c *Calls) HeardHooks(ev stream.Event) {
+func (c *Calls) NoteHook(ev stream.Event) {
 	switch ev := ev.(type) {
 	case stream.HookStarted:
 		o := c.first(ev.Tool, begun, nil)

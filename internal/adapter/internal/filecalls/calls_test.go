@@ -60,19 +60,19 @@ func after(c *Calls, id string, commands ...string) {
 	for _, command := range append(commands, "x "+stream.OwnHook+" @y") {
 		ev.Commands = append(ev.Commands, stream.HookCommand{Command: command})
 	}
-	c.HeardHooks(ev)
+	c.NoteHook(ev)
 }
 
 // An edit whose last hook droid could not start is over, and holds its file no longer: 0.99
 // starts none for a file of more than some 125 kB, and says so.
 func TestEditWhoseLastHookCannotStart(t *testing.T) {
 	c, d := editing(t)
-	c.HeardHooks(stream.HookStarted{HookID: "other", EventName: AfterTool, Tool: "Create"})
-	c.HeardHooks(stream.HookCompleted{HookID: "other"})
+	c.NoteHook(stream.HookStarted{HookID: "other", EventName: AfterTool, Tool: "Create"})
+	c.NoteHook(stream.HookCompleted{HookID: "other"})
 	require.Empty(t, d.take())
 	after(c, "h")
 	require.Empty(t, d.take())
-	c.HeardHooks(stream.HookCompleted{HookID: "h"})
+	c.NoteHook(stream.HookCompleted{HookID: "h"})
 	require.Equal(t, []string{"drop a"}, d.take())
 	require.False(t, c.Has("a"))
 }
@@ -97,7 +97,7 @@ func TestHookAfterAnEdit(t *testing.T) {
 		want := map[int]Work{0: Deliver, 1: Leave}[len(others)]
 		require.Equal(t, want, answered()[0].Work)
 		require.Equal(t, "a", answered()[0].Call.ID)
-		c.HeardHooks(stream.HookCompleted{HookID: "h"})
+		c.NoteHook(stream.HookCompleted{HookID: "h"})
 		require.True(t, c.Has("a"))
 		c.Handle(quirks.ToolEnded{ID: "a", Name: "Edit"}, "/w")
 		require.False(t, c.Has("a"))

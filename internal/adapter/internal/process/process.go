@@ -149,7 +149,7 @@ func (p *Process) Opened(settings stream.Settings) []quirks.Event {
 
 // Handle takes one event of droid's.
 func (p *Process) Handle(now time.Time, ev stream.Event) []quirks.Event {
-	p.Touch(now)
+	p.RestartSilence(now)
 	if r, ok := ev.(stream.ToolResult); ok && bytes.HasPrefix(r.Content, []byte(`"Background process started`)) {
 		p.begun++
 	}
@@ -193,14 +193,14 @@ func (p *Process) Kill(reason string) {
 	}
 }
 
-// NoteEnding notes that nothing can be asked of droid any more, if one runs.
-func (p *Process) NoteEnding() { p.ending = p.droid != nil }
+// MarkEnding notes that nothing can be asked of droid any more, if one runs.
+func (p *Process) MarkEnding() { p.ending = p.droid != nil }
 
 // Ending reports whether the end of droid is awaited.
 func (p *Process) Ending() bool { return p.ending }
 
-// Died notes that droid has ended, also by a kill, and why.
-func (p *Process) Died(err error) {
+// Exited notes that droid has ended, also by a kill, and why.
+func (p *Process) Exited(err error) {
 	p.crash = err
 	p.droid, p.ending = nil, false
 	p.Subagents = Subagents{}
@@ -216,8 +216,8 @@ func (p *Process) Replace() *droid.Client {
 	return p.retiring
 }
 
-// Exited notes that a droid which was retired is gone.
-func (p *Process) Exited(client *droid.Client) {
+// OldExited notes that a droid which was retired is gone.
+func (p *Process) OldExited(client *droid.Client) {
 	if p.retiring == client {
 		p.retiring = nil
 	}
@@ -278,15 +278,15 @@ func (p *Process) NextSubagents(now time.Time) []string {
 // read reports whether there is a droid that is read.
 func (p *Process) read() bool { return p.droid != nil && p.normalizer != nil && !p.paused }
 
-// Rest notes that the session became idle: it may be parked after a while, 0 for never.
-func (p *Process) Rest(now time.Time, after time.Duration) {
+// ScheduleParking notes that the session became idle: it may be parked after a while, 0 for never.
+func (p *Process) ScheduleParking(now time.Time, after time.Duration) {
 	if after > 0 {
 		p.parkAt = now.Add(after)
 	}
 }
 
-// Stay notes that the session works again, so that it is not parked.
-func (p *Process) Stay() { p.parkAt = time.Time{} }
+// CancelParking notes that the session works again, so that it is not parked.
+func (p *Process) CancelParking() { p.parkAt = time.Time{} }
 
 // ParkDue reports whether the time to park the session has come. It says so once.
 func (p *Process) ParkDue(now time.Time) bool {
@@ -311,8 +311,8 @@ type silence struct {
 // next returns how long the silence must last before the next message to the user.
 func (q *silence) next() time.Duration { return max(silentAfter, 2*q.shown) }
 
-// Touch restarts the measurement of droid's silence: droid has sent something, or was not read.
-func (p *Process) Touch(now time.Time) { p.silence = silence{since: now} }
+// RestartSilence restarts the measurement of droid's silence: droid has sent something, or was not read.
+func (p *Process) RestartSilence(now time.Time) { p.silence = silence{since: now} }
 
 // SilenceDue returns the time at which the user is notified that a working droid is silent; ok is false while none runs or is read.
 func (p *Process) SilenceDue() (at time.Time, ok bool) {

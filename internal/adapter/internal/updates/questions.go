@@ -28,15 +28,15 @@ type Question struct {
 	outcome Outcome
 	request interface{ Withdraw() bool } // the step that was sent to the editor, nil between two
 	waits   bool                         // in Await or Run
-	ended   func(Outcome)                // see Open
+	ended   func(Outcome)                // see Questions.Open
 }
 
 // Outcome is the result of a question.
 type Outcome int
 
 const (
-	// Open: the question was not withdrawn.
-	Open Outcome = iota
+	// NotWithdrawn: the question was answered, is open, or could not be shown by the editor.
+	NotWithdrawn Outcome = iota
 	// Refused: it was withdrawn, and droid must get a refusal.
 	Refused
 	// Withdrawn: it was withdrawn, and droid no longer waits for an answer.
@@ -51,8 +51,7 @@ func (d *Questions) Open(id string, ended func(Outcome)) *Question {
 	return q
 }
 
-// Await makes a question wait until ready reports that the user can be asked, which then Open, or until it is withdrawn, as when ctx
-// ends.
+// Await makes a question wait until ready reports that the user can be asked, or until it is withdrawn, as when ctx ends.
 func (q *Question) Await(ctx context.Context, s *Sender, ready func() bool) Outcome {
 	q.wait(ctx, s, ready)
 	return q.outcome
@@ -62,7 +61,7 @@ func (q *Question) Await(ctx context.Context, s *Sender, ready func() bool) Outc
 func (q *Question) wait(ctx context.Context, s *Sender, ready func() bool) {
 	q.waits = true
 	defer func() { q.waits = false }()
-	if s.monitor.Await(ctx, func() bool { return q.outcome != Open || ready() }) != nil {
+	if s.monitor.Await(ctx, func() bool { return q.outcome != NotWithdrawn || ready() }) != nil {
 		q.Withdraw()
 	}
 }
@@ -71,7 +70,7 @@ func (q *Question) wait(ctx context.Context, s *Sender, ready func() bool) {
 // if the question is withdrawn, which the end of ctx does.
 func (q *Question) Run(ctx context.Context, s *Sender, steps render.Dialog) Outcome {
 	q.wait(ctx, s, func() bool { return q.of.open[0] == q })
-	for q.outcome == Open {
+	for q.outcome == NotWithdrawn {
 		step, more := steps.Next()
 		if !more {
 			break
@@ -79,14 +78,14 @@ func (q *Question) Run(ctx context.Context, s *Sender, steps render.Dialog) Outc
 		if step.Form != nil {
 			step.Form.SessionID = cmp.Or(q.Session, s.Session())
 			filled := askStep[protocol.ElicitationResult](ctx, q, s, "elicitation/create", step.Form)
-			if q.outcome == Open {
+			if q.outcome == NotWithdrawn {
 				steps.FormFilled(filled)
 			}
 			continue
 		}
 		step.Choice.SessionID = cmp.Or(q.Session, s.Session())
 		picked := pickedOption(askStep[protocol.PermissionResult](ctx, q, s, acp.ClientMethodSessionRequestPermission, step.Choice))
-		if q.outcome == Open && !steps.OptionChosen(picked) && picked != "" {
+		if q.outcome == NotWithdrawn && !steps.OptionChosen(picked) && picked != "" {
 			s.log.Warn("the editor picked an option that was not offered; that is a refusal")
 		}
 	}
@@ -121,13 +120,13 @@ func (q *Question) Close() Outcome {
 	return q.outcome
 }
 
-// Withdraw withdraws the question. The caller of Open must close it.
+// Withdraw withdraws the question. The caller of Questions.Open must close it.
 func (q *Question) Withdraw() { q.withdraw(Withdrawn) }
 
-// withdraw sets the outcome of a question, and closes the question if it waits in Await or Run; otherwise the caller of Open closes it
+// withdraw sets the outcome of a question, and closes the question if it waits in Await or Run; otherwise the caller of Questions.Open closes it
 // later, and until then it stays first in line. A refusal that droid has not got ends with droid.
 func (q *Question) withdraw(how Outcome) {
-	if q.outcome != Open && how != Withdrawn || !slices.Contains(q.of.open, q) {
+	if q.outcome != NotWithdrawn && how != Withdrawn || !slices.Contains(q.of.open, q) {
 		return
 	}
 	q.outcome = how
@@ -161,12 +160,12 @@ func (d *Questions) Withdraw(id string) {
 	d.withdraw(Withdrawn, func(q *Question) bool { return q.id == id })
 }
 
-// DroidGone withdraws droid's questions, without an answer to droid.
-func (d *Questions) DroidGone() {
+// DroidExited withdraws droid's questions, without an answer to droid.
+func (d *Questions) DroidExited() {
 	d.withdraw(Withdrawn, func(q *Question) bool { return q.id != "" })
 }
 
-// Refuse withdraws droid's questions. The function given to Open then refuses them to droid: at once for a question that waits, otherwise
+// Refuse withdraws droid's questions. The function given to Questions.Open then refuses them to droid: at once for a question that waits, otherwise
 // when it is closed.
 func (d *Questions) Refuse() { d.withdraw(Refused, func(q *Question) bool { return q.id != "" }) }
 

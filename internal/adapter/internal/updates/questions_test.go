@@ -35,7 +35,7 @@ func TestQuestionsAreAQueue(t *testing.T) {
 				w.monitor.Go(func() {
 					q := d.Open(id, nil)
 					how := q.Run(ctx, w.Sender, waiting{})
-					did = append(did, id+map[Outcome]string{Open: " answered", Refused: " refused", Withdrawn: " withdrawn"}[how])
+					did = append(did, id+map[Outcome]string{NotWithdrawn: " answered", Refused: " refused", Withdrawn: " withdrawn"}[how])
 					q.Close()
 				})
 			})
@@ -55,7 +55,7 @@ func TestQuestionsAreAQueue(t *testing.T) {
 		w.post(d.Refuse)
 		synctest.Wait()
 		require.Equal(t, []string{"another of droid's refused"}, seen())
-		w.post(d.DroidGone)
+		w.post(d.DroidExited)
 		synctest.Wait()
 		require.Empty(t, seen(), "this agent's own stays")
 		w.post(d.End)
@@ -72,7 +72,7 @@ func TestRefusalEndsWithDroid(t *testing.T) {
 	q := d.Open("r1", func(how Outcome) { outcomes = append(outcomes, how) })
 	d.Refuse() // while it does not wait, as when a permission is prepared
 	require.Empty(t, outcomes)
-	d.DroidGone()
+	d.DroidExited()
 	require.Equal(t, Withdrawn, q.Close())
 	require.Equal(t, []Outcome{Withdrawn}, outcomes)
 }
