@@ -792,6 +792,31 @@ func TestUserSavesBehindAWrite(t *testing.T) {
 	}
 }
 
+// TestUserTypesBehindAWrite checks that text stays that the user types before the editor begins with a write: it applies droid's text to what
+// was read last, so nothing may be read by then.
+func TestUserTypesBehindAWrite(t *testing.T) {
+	bubble(t, func(o *testeditor.Options) {
+		o.Slow = func(method, _ string) time.Duration {
+			if method == testeditor.WriteMethod {
+				return 2 * pollEvery
+			}
+			return 0
+		}
+	}, func(r *room) {
+		path := r.has("a.txt", three)
+		r.opened(path)
+		r.files.step = func(s stepName) {
+			if s == stepWrite {
+				time.AfterFunc(time.Millisecond, func() { r.types(path, "user\n") })
+			}
+		}
+		require.Contains(r, r.edits("1", path, to(four)), "1 line differs")
+		text, _ := r.editor.Buffer(path)
+		require.Equal(r, "user\n"+four, text)
+		require.Equal(r, "user\n"+four, r.disk(path))
+	})
+}
+
 // TestLateWriteOverASave checks that the user's saved text is restored over the editor's late result of droid's text. The report says so,
 // and not that droid's edit was made.
 func TestLateWriteOverASave(t *testing.T) {
