@@ -12,7 +12,7 @@ BIN         ?= bin/droid-acp
 PREFIX      ?= /usr/local
 DESTDIR     ?=
 SHARE       = $(DESTDIR)$(PREFIX)/share
-# -short skips long random runs, and tests with an older droid that matter little. SHORT= runs everything.
+# -short skips long random runs and tests with an older droid. SHORT= runs everything.
 SHORT       ?= -short
 # For a release: docs/dev/releasing.md
 REPOSITORY  ?=

@@ -56,7 +56,8 @@ func (a acpx) run(t *testing.T, args ...string) string {
 	return a.start(t, args...)()
 }
 
-// leave ends the process that keeps the agent, as a logout does. Neither that, nor an agent, nor droid must remain.
+// leave ends the process that keeps the agent, as a logout does. Neither that, nor an agent, nor droid must remain. acpx also ends what the
+// agent has started: the server, if the agent is kept.
 func (a acpx) leave(t *testing.T) {
 	t.Helper()
 	for _, p := range a.home.processes(t) {
@@ -64,7 +65,7 @@ func (a acpx) leave(t *testing.T) {
 			_ = syscall.Kill(p.pid, syscall.SIGTERM) // it may have exited by itself
 		}
 	}
-	a.home.awaitNoneLeft(t, leavingLimit, func(process) bool { return true })
+	a.home.awaitNone(t, leavingLimit, func(p process) bool { return !a.home.kept || strings.Contains(p.command, programs.ACPX) })
 }
 
 // end ends acpx, and checks the agents' messages.

@@ -30,7 +30,7 @@ func TestKilledWhileEditing(t *testing.T) {
 		kills = n
 	}
 	victims := []string{"agent", "droid", "editor", "agent and droid"}
-	for _, version := range droidsOf(t) {
+	for _, version := range droidsOf() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			for i := range kills {

@@ -60,7 +60,7 @@ func windowCalls(t *testing.T, h home, id string) []windowCall {
 // window that has.
 func TestSecondWindow(t *testing.T) {
 	t.Parallel()
-	for _, version := range droidsOf(t) {
+	for _, version := range droidsOf() {
 		t.Run(version, func(t *testing.T) {
 			without := secondWindow(t, version, false)
 			with := secondWindow(t, version, true)

@@ -42,7 +42,8 @@ func (h home) keeps(t *testing.T) home {
 	require.NoError(t, err)
 	h.env = append(slices.Clip(h.env), "XDG_RUNTIME_DIR="+dir)
 	t.Cleanup(func() {
-		h.serverCommand(t, "stop")
+		text, code := h.serverCommand(t, "stop")
+		require.Zero(t, code, text)
 		require.Empty(t, h.agents(t))
 		h.awaitNone(t, 0, func(p process) bool { return p.droid })
 		require.NoError(t, os.RemoveAll(dir))

@@ -222,9 +222,6 @@ func TestOneKeyGrantsTheLeast(t *testing.T) {
 		spec(model)
 		questionModel(model, "ask")
 		for name, info := range oneKeyClients {
-			if testing.Short() && h.version == oldDroid && name != "known" && name != "unknown" {
-				continue // what differs between these and the two others is not droid's
-			}
 			atItsWord := name == "unknown" || name == "JetBrains"
 			c := startAgent(t, h)
 			c.onPermission(func(p permission) string { return p.lastOf("allow_always") })

@@ -173,10 +173,19 @@ func newModel(t testing.TB) *modelserver.Server {
 	return s
 }
 
+// droidsOf returns the versions of droid that a test runs. A short run (go test -short) has the newer droid alone, since the older one takes
+// three times as long to start.
+func droidsOf() []string {
+	if testing.Short() {
+		return []string{newDroid}
+	}
+	return []string{oldDroid, newDroid}
+}
+
 // eachVersion runs a test with each of its droids, each with its own model and home.
 func eachVersion(t *testing.T, test func(t *testing.T, model *modelserver.Server, h home)) {
 	t.Parallel()
-	for _, version := range droidsOf(t) {
+	for _, version := range droidsOf() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			model := newModel(t)

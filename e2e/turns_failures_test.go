@@ -45,7 +45,7 @@ func TestModelRefusesTheKey(t *testing.T) {
 
 func TestModelIsNotThere(t *testing.T) {
 	t.Parallel()
-	for _, version := range droidsOf(t) {
+	for _, version := range droidsOf() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			url, err := modelserver.RefusedURL()

@@ -520,6 +520,9 @@ func (m *month) operate(rng *rand.Rand, restarts bool) {
 	if n := len(status.Sessions); n > 0 {
 		session = status.Sessions[rng.Intn(n)]
 	}
+	if session.Agent == 0 { // it starts; a signal to 0 is one to this test
+		session.ID = ""
+	}
 	switch n := rng.Intn(15); {
 	case n < 2:
 		name := []string{"anna", "maria", "phone", "screen"}[rng.Intn(4)]
@@ -757,7 +760,7 @@ func TestServerMonth(t *testing.T) {
 	require.ElementsMatch(t, files, lateFiles)
 	log, err := os.ReadFile(m.log.Name())
 	require.NoError(t, err)
-	require.NotContains(t, string(log), "panic")
+	require.NotContains(t, strings.ReplaceAll(string(log), "/panic.go:", ""), "panic") // a deferred call that runs has it in the dumps
 	require.NotContains(t, string(log), "DATA RACE")
 	for _, token := range tokens {
 		require.NotContains(t, string(log), token)

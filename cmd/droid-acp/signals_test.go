@@ -40,8 +40,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 			a := startAgent(t, wedged, nil)
 			a.begin()
 			require.NoError(t, a.cmd.Process.Signal(syscall.SIGTERM))
-			time.Sleep(100 * time.Millisecond) // two of one kind are one while the first waits
-			require.NoError(t, a.cmd.Process.Signal(signal))
+			twice(a, signal)
 			a.awaitEnd()
 			require.Equal(t, exitFailed, a.cmd.ProcessState.ExitCode(), "an end in order has another code")
 			a.requireGone("pids")
@@ -114,10 +113,15 @@ func TestShellCommandDiesWithTheProgram(t *testing.T) {
 	}
 }
 
+// twice sends a signal until the program, which has got two then, ends: two of a kind are one while the first waits.
 func twice(a *agentProcess, signal syscall.Signal) {
-	for range 2 {
-		_ = a.cmd.Process.Signal(signal)
-		time.Sleep(100 * time.Millisecond)
+	for until := time.Now().Add(patience); time.Now().Before(until); {
+		_ = a.cmd.Process.Signal(signal) // it may have ended
+		select {
+		case <-a.exited:
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
 }
 

@@ -111,6 +111,32 @@ func TestCallsAreOrdered(t *testing.T) {
 	})
 }
 
+// A line that was read before a response was sent is distinguished from a later one, also if its call has to wait.
+func TestLinesBeforeAResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls, ends := map[string]*Call{}, make(chan struct{})
+		p := serve(t, func(c *Call) (any, *Error) {
+			calls[c.Method] = c
+			<-ends
+			return nil, nil
+		})
+		p.read()
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"first"}`)
+		p.send(`{"jsonrpc":"2.0","method":"waits"}`)
+		synctest.Wait()
+		require.Len(t, calls, 1)
+		ends <- struct{}{}
+		require.Len(t, p.got(), 1)
+		p.send(`{"jsonrpc":"2.0","id":2,"method":"behind"}`)
+		close(ends)
+		require.Len(t, p.got(), 2)
+		require.EqualValues(t, 2, calls["first"].Response.Lines())
+		require.EqualValues(t, 2, calls["waits"].Line)
+		require.EqualValues(t, 3, calls["behind"].Line)
+		require.EqualValues(t, 3, p.conn.Lines())
+	})
+}
+
 // TestNothingOvertakesAResponse checks that messages sent after a response was written come after it, whatever else is sent in between,
 // even if the request was cancelled, which ends its context much earlier.
 func TestNothingOvertakesAResponse(t *testing.T) {

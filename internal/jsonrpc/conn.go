@@ -49,6 +49,7 @@ type Conn struct {
 	ctx    context.Context // parent of all call contexts
 	cancel context.CancelCauseFunc
 	lastID atomic.Int64
+	lines  atomic.Int64 // read so far
 
 	// Tokens, given by update: a message may be handled, there is space for more input, all requests are answered.
 	turn, space, quiet chan struct{}
@@ -176,6 +177,7 @@ func (c *Conn) read() {
 	for {
 		long = new(rejectedScanner)
 		line, err := lines.Next()
+		c.lines.Add(1)
 		if !lines.Owned() {
 			line = bytes.Clone(line) // items alias parts of it
 		}
@@ -241,7 +243,7 @@ func (c *Conn) enqueue(it item) bool {
 }
 
 func (c *Conn) newCall(f frame) *Call {
-	call := &Call{Context: c.ctx, Method: f.Method, Params: json.RawMessage(f.Params), conn: c}
+	call := &Call{Context: c.ctx, Method: f.Method, Params: json.RawMessage(f.Params), Line: c.lines.Load(), conn: c}
 	if f.ID != nil {
 		call.Response = &Response{conn: c, id: f.ID, key: IDKey(f.ID)}
 		call.Context, call.Response.cancel = context.WithCancel(c.ctx)
@@ -323,6 +325,9 @@ func (c *Conn) Notify(method string, params any) error {
 	}
 	return err
 }
+
+// Lines returns how many lines were read so far.
+func (c *Conn) Lines() int64 { return c.lines.Load() }
 
 // Full returns nil while the outbox has room, see Outbox.Full.
 func (c *Conn) Full() <-chan struct{} { return c.out.Full() }

@@ -15,7 +15,7 @@ import (
 const maxPrefetch = 1 << 20
 
 // PrefetchReader is a reader that can read on while its caller is busy, so that the end of the input is noticed early. Only one goroutine
-// may call Read and Prefetch.
+// may call Read; Prefetch may be called by any.
 type PrefetchReader struct {
 	in    io.Reader
 	ended func()
@@ -25,6 +25,7 @@ type PrefetchReader struct {
 
 	mu          sync.Mutex
 	changed     *sync.Cond
+	reading     bool   // a call of Read waits for in
 	buffered    []byte // data read ahead
 	err         error  // error after it
 	prefetching bool   // a goroutine is reading ahead
@@ -55,8 +56,13 @@ func (a *PrefetchReader) Read(p []byte) (int, error) {
 		a.buffered = nil
 		return 0, a.err
 	}
+	a.reading = true
 	a.mu.Unlock()
-	return a.read(p)
+	n, err := a.read(p)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.reading = false
+	return n, err
 }
 
 func (a *PrefetchReader) read(p []byte) (int, error) {
@@ -74,7 +80,8 @@ func (a *PrefetchReader) IdleTime() time.Duration {
 	return time.Since(a.began) - time.Duration(since)
 }
 
-// Prefetch starts reading ahead in another goroutine, up to maxPrefetch, until Read is called.
+// Prefetch starts reading ahead in another goroutine, up to maxPrefetch, until Read is called. A call of Read that waits for data notices the
+// end of the input itself.
 func (a *PrefetchReader) Prefetch() {
 	f, ok := a.in.(*os.File)
 	if wraps, is := a.in.(interface{ File() *os.File }); is { // nil if there is none
@@ -86,8 +93,7 @@ func (a *PrefetchReader) Prefetch() {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.wanted = true
-	if a.prefetching || a.err != nil || len(a.buffered) >= maxPrefetch {
+	if a.wanted = !a.reading; a.reading || a.prefetching || a.err != nil || len(a.buffered) >= maxPrefetch {
 		return
 	}
 	a.prefetching = true

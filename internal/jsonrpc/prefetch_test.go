@@ -2,12 +2,49 @@ package jsonrpc
 
 import (
 	"io"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
+
+// countingReader counts the reads that have begun.
+type countingReader struct {
+	io.Reader
+	begun atomic.Int32
+}
+
+func (r *countingReader) Read(p []byte) (int, error) {
+	r.begun.Add(1)
+	return r.Reader.Read(p)
+}
+
+// A read that waits for data gets the next one: Prefetch does not take it.
+func TestPrefetchDuringARead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, out := io.Pipe()
+		counted := &countingReader{Reader: in}
+		a := NewPrefetchReader(counted, func() {})
+		for range 2 {
+			read := make(chan string)
+			go func() {
+				buf := make([]byte, 8)
+				n, _ := a.Read(buf)
+				read <- string(buf[:n])
+			}()
+			synctest.Wait()
+			a.Prefetch()
+			synctest.Wait()
+			_, err := out.Write([]byte("text"))
+			require.NoError(t, err)
+			require.Equal(t, "text", <-read)
+		}
+		require.EqualValues(t, 2, counted.begun.Load())
+		_ = out.Close()
+	})
+}
 
 // IdleTime is the time since a read began that waits.
 func TestIdleTime(t *testing.T) {

@@ -178,8 +178,7 @@ func (r *commandRun) finish(ctx context.Context, reply string, err error) {
 	}
 	s.prompts.Complete(id)
 	if change != nil {
-		s.mu.Yield() // to what was sent until now
-		s.prompts.FinishChange(change, notSet.prompts)
+		s.finishChange(change, r.prompt.call, notSet.prompts)
 	}
 }
 

@@ -216,7 +216,25 @@ func (s *Session) ChangeOption(c *wire.Call, ordered func(), id, value string) (
 		result = protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
 	}
 	s.deps.Respond(c, result, err)
-	s.mu.Yield() // to what was sent until now: it was meant for what was asked
-	s.prompts.FinishChange(change, why)
+	s.finishChange(change, c, why)
 	return result, err
+}
+
+// modeNotSet says that the prompts on the editor's first lines are not to go to droid, and why: they were meant for a mode that was not set.
+type modeNotSet struct {
+	lines int64
+	why   error
+}
+
+// finishChange ends a change whose request, nil for none, was answered. why, if not nil, ends the prompts that the editor sent before it could
+// know that, also those that have not reached the session.
+func (s *Session) finishChange(change *turns.Change, c *wire.Call, why error) {
+	if why != nil {
+		lines := s.deps.Conn.Lines()
+		if c != nil {
+			lines = c.Response.Lines()
+		}
+		s.notSet = modeNotSet{lines, why}
+	}
+	s.prompts.FinishChange(change, why)
 }

@@ -28,6 +28,9 @@ func (p *userPrompt) begin() {
 	p.cancelPreparation = giveUp
 	s.mu.Go(func() {
 		err := p.prepare(ctx)
+		for err == nil && ctx.Err() == nil && s.proc.Client() == nil { // something else has ended droid in the meantime
+			err = p.prepare(ctx)
+		}
 		switch {
 		case ctx.Err() != nil: // the prompt has ended, or is prepared again
 		case err != nil:

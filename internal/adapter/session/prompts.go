@@ -28,6 +28,7 @@ type userPrompt struct {
 	id      turns.ID
 	session string        // the id that the editor sent it to
 	call    *wire.Call    // nil for a message of protocol.SteeringMethod
+	line    int64         // of its request, see wire.Call.Line
 	ended   chan struct{} // closed when it has its response, which is result or err
 	result  any
 	err     *jsonrpc.Error
@@ -135,6 +136,10 @@ func (p *userPrompt) accept() {
 		p.answer(acp.StopReasonCancelled, nil)
 		return
 	}
+	if p.line <= s.notSet.lines {
+		p.answer(acperr.Stop(turns.End{Err: s.notSet.why}, false))
+		return
+	}
 	if stopped := s.prompts.TakeStopped(); stopped != nil {
 		p.content = p.content.Without(stopped.marks)
 	}
@@ -235,7 +240,7 @@ func (s *Session) Prompt(c *wire.Call, ticket *Ticket, session string, blocks, s
 	if err != nil {
 		return nil, err
 	}
-	p.call, p.schema = c, schema
+	p.call, p.line, p.schema = c, c.Line, schema
 	if err := p.submit(ticket); err != nil {
 		return nil, err
 	}

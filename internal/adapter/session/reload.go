@@ -116,6 +116,7 @@ func (r *reload) run(ctx context.Context) {
 		r.refuse(err)
 		return
 	}
+	defer func() { r.s.prompts.FinishChange(r.turn, nil) }() // also where this panics: what was asked later waits for it
 	r.end(r.perform(ctx))
 }
 
@@ -317,7 +318,8 @@ func notShown(info *stream.SessionInfo, elsewhere bool) (lacks []string) {
 // movedOn is shown when the thread continues in a conversation that the editor does not show.
 const movedOn = "In another window this conversation was compacted or rewound, and this thread goes on in what became of it. Load it again to see that."
 
-// end answers a load and ends it, unless it is over. Each load whose turn has come ends here.
+// end answers a load and ends it, unless it is over. Each load whose turn has come ends here. What was asked later waits until perform has
+// returned, since that may have to restore the session.
 func (r *reload) end(err *jsonrpc.Error) {
 	s, before := r.s, r.phase
 	if before == loadQueued || before == loadOver {
@@ -325,10 +327,7 @@ func (r *reload) end(err *jsonrpc.Error) {
 	}
 	r.phase, s.load = loadOver, nil
 	r.stop()
-	defer func() { // also where this panics
-		s.proc.ScheduleParking(time.Now(), s.deps.Config.ParkAfter)
-		s.prompts.FinishChange(r.turn, nil)
-	}()
+	s.proc.ScheduleParking(time.Now(), s.deps.Config.ParkAfter)
 	if r.moved && s.out.Opened() && (err != nil || !r.Replay) {
 		s.out.AddNotices(movedOn)
 	}

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/render"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -212,5 +214,59 @@ func TestCancelledLoadsLeaveNothing(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Nil(t, e.call("session/load", sessionParamsOf(id)).Error)
 		require.Equal(t, "end_turn", e.run("hello"))
+	})
+}
+
+// A prompt behind a cancelled load begins when the load has restored the session, for which it may replace droid.
+func TestPromptBehindACancelledLoad(t *testing.T) {
+	for _, link := range []string{"", `,{"type":"resource_link","name":"a","uri":"file:///workspace/a.txt"}`} {
+		t.Run(link, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+					if p.Text != "/compact" {
+						time.Sleep(2 * time.Second)
+					}
+					return d.Say("", "re: "+p.Text)
+				})), filepath.Join(t.TempDir(), "sessions")
+				e := agentOn(t, f, root)
+				e.beginSession()
+				require.Equal(t, "end_turn", e.run("one"))
+				require.Equal(t, "end_turn", e.run("/compact"))
+				file(t, root, e.session, "")
+				file(t, root, f.made(), "")
+				read := make(chan struct{})
+				e.agent.Calls.BeforeCall = func(c files.CallName) {
+					switch c {
+					case "Store.Summary":
+						<-read
+					case "stat of a link":
+						time.Sleep(400 * time.Millisecond)
+					}
+				}
+				load := e.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/workspace","mcpServers":[{"name":"x","command":"/bin/x","args":[],"env":[]}]}`, e.session))
+				e.settle()
+				e.notify("$/cancel_request", `{"requestId":`+load+`}`)
+				require.NotNil(t, e.await(load).Error)
+				prompt := e.request("session/prompt", e.inSession(`,"prompt":[{"type":"text","text":"two"}`+link+`]`))
+				time.Sleep(100 * time.Millisecond)
+				close(read)
+				require.Equal(t, "end_turn", ended(e.await(prompt)))
+			})
+		})
+	}
+}
+
+// A droid that is replaced while a prompt is prepared is started again for it.
+func TestReplacedWhileAPromptIsPrepared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+		require.Nil(t, r.newSession().Error)
+		answer := make(chan struct{})
+		r.ask = func(permission) string { <-answer; return "trust" }
+		id := r.prompt("hello")
+		r.until("the question", func() bool { return r.questions() == 1 })
+		r.inside(func(s *session.Session) { s.ReplaceDroid() })
+		close(answer)
+		require.Equal(t, "end_turn", ended(r.await(id)))
 	})
 }

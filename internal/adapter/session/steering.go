@@ -62,6 +62,7 @@ func (s *Session) Steer(c *wire.Call, ticket *Ticket, session string, blocks jso
 	if err != nil {
 		return nil, err
 	}
+	p.line = c.Line
 	p.missing = s.deps.missing(c.Context, p.content) // a message that joins a turn is not prepared
 	outcome, err := p.steer(c, ticket, asksBack)
 	if err == nil && p.joined != nil {

@@ -44,6 +44,18 @@ func (r *recordedChanges) take() []Action {
 	return actions
 }
 
+// A change that waits until droid has taken a prompt begins before droid gets the next one, for which it would wait, too.
+func TestChangeBetweenSteeredPrompts(t *testing.T) {
+	m := working(t)
+	m.Started(begin, "request 1")
+	m.SetSteering(true)
+	require.Equal(t, []Action{Send{2, "request 2"}}, m.Accept(2, ToDroid))
+	require.Empty(t, m.Accept(3, ToDroid))
+	c, actions := m.Change(General)
+	require.Empty(t, actions)
+	require.Equal(t, []Action{Begin{c}, Send{3, "request 3"}}, m.Taken(begin, 2))
+}
+
 // A change of the model waits until the model has been called for the prompt before it: until
 // it says something, or for a while.
 func TestChangeOfTheModelBehindAPrompt(t *testing.T) {

@@ -21,7 +21,7 @@ type patience struct {
 	at        time.Time     // of the next interrupt; zero when none is due
 	every     time.Duration // between the last and the next
 	end       time.Time     // of the patience; zero before the first interrupt
-	mayIgnore bool          // an interrupt may not reach the prompt (quirk 31)
+	mayIgnore bool          // an interrupt may not reach the prompt (quirk 31), so the patience ends with the first repetition
 }
 
 func (s *patience) begun() bool { return !s.end.IsZero() }
@@ -203,7 +203,9 @@ func (m *Machine) continueStopping(now time.Time) {
 		m.do(Kill{})
 	default:
 		s.every = min(2*s.every, interruptAgainTo)
-		s.at = now.Add(s.every)
+		if s.at = now.Add(s.every); s.at.After(s.end) {
+			s.at = s.end
+		}
 		m.interrupt(m.running())
 	}
 }

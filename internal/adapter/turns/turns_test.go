@@ -52,7 +52,8 @@ func TestInterruptIsRepeated(t *testing.T) {
 		require.Empty(t, m.Tick(at(after-1)))
 		require.Equal(t, []Action{Interrupt{}}, m.Tick(at(after)))
 	}
-	require.Equal(t, []Action{Kill{}}, m.Tick(at(9400*time.Millisecond)))
+	require.Empty(t, m.Tick(at(Patience-1)))
+	require.Equal(t, []Action{Kill{}}, m.Tick(at(Patience)))
 	_, due = m.Due()
 	require.False(t, due)
 	m.ProcessExited("", errSome)
@@ -305,6 +306,8 @@ func TestCallsHoldPrompts(t *testing.T) {
 func TestKeptCommand(t *testing.T) {
 	m := New(numbered())
 	require.Equal(t, []Action{Run{1}}, m.Accept(1, Here))
+	m.Keep(2) // another one, which has ended
+	require.Equal(t, starting, m.running().stage)
 	m.Keep(1)
 	require.Equal(t, []Action{RefuseQuestions{}}, m.Cancel(begin))
 	require.Empty(t, m.CancelOne(begin, 1))
@@ -344,3 +347,31 @@ func TestNobodysPrompts(t *testing.T) {
 
 // Has reports whether a prompt waits or runs, or droid has it.
 func (m *Machine) Has(id ID) bool { return m.InLine(id) || m.find(id) != nil }
+
+// A cancelled prompt that droid had kept is interrupted when droid begins with it, since it threw away the one that ran.
+func TestCancelledPromptBehindADroppedOne(t *testing.T) {
+	m := steered(t)
+	require.Equal(t, []Action{Withdraw{"request 2"}}, m.CancelOne(begin, 2))
+	again, actions := m.Dropped("request 1")
+	require.True(t, again)
+	require.Empty(t, actions)
+	require.Equal(t, []Action{Interrupt{}}, m.Tick(begin))
+}
+
+// A message that droid gives back is no longer expected from it.
+func TestWithdrawnPrompt(t *testing.T) {
+	m := steered(t)
+	m.CancelOne(begin, 2)
+	require.Equal(t, []Action{Forget{"request 2"}, End{ID: 2, Cancelled: true}}, m.Withdrawn("request 2"))
+	require.Empty(t, m.Withdrawn("request 1"), "it was not cancelled")
+}
+
+// A prompt that shares its turn with no other gets a message when its turn has ended.
+func TestMessageBehindAPromptThatIsAlone(t *testing.T) {
+	m := New(numbered())
+	m.Accept(1, Alone)
+	m.Ready(1)
+	m.Taken(begin, 1)
+	require.Empty(t, joined(t, m, 2, Soon))
+	require.Equal(t, []Action{NeedDroid{2}}, ended(m, "request 1", Completed, nil))
+}

@@ -156,16 +156,20 @@ func (c *Client) StopIdle(ctx context.Context, limit time.Duration) error {
 	return c.stop(ctx, limit+endTime+c.limit, drainPath+"?limit="+limit.String())
 }
 
-// Stop ends the server and everything it runs, and returns when all of it has ended, or another server has replaced it.
+// Stop ends the server and everything it runs, and returns when all of it has ended, or another server has replaced it. ErrNotRunning is also
+// returned after one has ended that accepted no more connections.
 func (c *Client) Stop(ctx context.Context) error { return c.stop(ctx, endTime+c.limit, stopPath) }
 
 func (c *Client) stop(ctx context.Context, limit time.Duration, path string) error {
 	before, err := c.Status(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = c.ask(ctx, limit, http.MethodPost, path)
 	}
-	if _, err := c.ask(ctx, limit, http.MethodPost, path); err != nil || c.far != nil {
+	if c.far != nil || err != nil && !errors.Is(err, ErrNotRunning) {
 		return err // the answer of a server elsewhere is all that is seen of its end
+	}
+	if _, none := os.Lstat(lockOf(c.path)); none != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
@@ -175,14 +179,16 @@ func (c *Client) stop(ctx context.Context, limit time.Duration, path string) err
 	}); err != nil {
 		return err
 	}
-	waitExit(before.Process)
-	return nil
+	if err == nil {
+		waitExit(before.Process)
+	}
+	return err
 }
 
 // ForceStop is Stop, but kills a server that does not end. What that ran then ends by itself, since nothing reads its output any more.
 func (c *Client) ForceStop(ctx context.Context) error {
 	status, err := c.Status(ctx)
-	if err == nil {
+	if err == nil || errors.Is(err, ErrNotRunning) {
 		err = c.Stop(ctx)
 	}
 	if c.far != nil {

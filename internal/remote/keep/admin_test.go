@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -33,6 +34,23 @@ func TestAdmin(t *testing.T) {
 	require.NoError(t, client.StopIdle(t.Context(), time.Hour))
 	<-ended
 	require.Equal(t, []string{"abc"}, p.ended)
+	require.ErrorIs(t, client.Stop(t.Context()), ErrNotRunning)
+}
+
+// A server that ends and accepts no more connections is waited for.
+func TestStopOfAServerThatEnds(t *testing.T) {
+	t.Parallel()
+	path := socketPath(t)
+	client, p := NewClient(path, typed), newAdminServer(listenAt(t, path))
+	p.shut()
+	for _, stop := range []func(context.Context) error{client.Stop, client.ForceStop} {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		err := stop(ctx)
+		require.Error(t, err)
+		require.NotErrorIs(t, err, ErrNotRunning)
+	}
+	p.listener.Release()
 	require.ErrorIs(t, client.Stop(t.Context()), ErrNotRunning)
 }
 

@@ -17,7 +17,7 @@ import (
 
 // givesUp are the functions that give a session's lock up and get it back, and takes those that take it.
 var (
-	givesUp = regexp.MustCompile(`monitor\.Monitor\)\.(WaitFor|Await|Unlocked|Yield|WaitIdle)$|updates\.(Question|Request\[.*\])\)\.(Await|Run)$`)
+	givesUp = regexp.MustCompile(`monitor\.Monitor\)\.(WaitFor|Await|Unlocked|WaitIdle)$|updates\.(Question|Request\[.*\])\)\.(Await|Run)$`)
 	takes   = regexp.MustCompile(`session\.Session\)\.Enter$|monitor\.Monitor\)\.Lock$`)
 	// elsewhere are those whose functions run in another goroutine, or without the lock.
 	elsewhere = regexp.MustCompile(`monitor\.Monitor\)\.(Go|Post|Unlocked)$|session\.Session\)\.(async|unlocked\w*)$`)

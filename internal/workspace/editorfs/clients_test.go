@@ -351,7 +351,8 @@ func TestEditorReportsWrongText(t *testing.T) {
 func TestReloadBehindAWrite(t *testing.T) {
 	t.Parallel()
 	again := 0
-	for delay := 5 * time.Millisecond; delay < 30*time.Millisecond; delay += time.Millisecond {
+	// All other times are whole milliseconds: at the same one, either may come first.
+	for delay := 4500 * time.Microsecond; delay < 30*time.Millisecond; delay += time.Millisecond {
 		var loads atomic.Bool
 		bubble(t, func(o *testeditor.Options) {
 			o.Delay = func() time.Duration { return delay }

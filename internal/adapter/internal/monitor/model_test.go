@@ -222,7 +222,7 @@ func (w *world) step() string {
 // hold takes a step that needs the lock.
 func (w *world) hold(h *actor) string {
 	i, set := w.random.IntN(3), w.random.IntN(2) == 0
-	switch w.random.IntN(9) {
+	switch w.random.IntN(8) {
 	case 0:
 		w.model.flags[i] = set
 		h.do <- func() { w.real.flags[i] = set }
@@ -258,11 +258,6 @@ func (w *world) hold(h *actor) string {
 		w.gives(h, func() error { w.m.Go(w.body(a)); return nil })
 		return h.name + " begins " + a.name
 	case 5:
-		h.has, h.expect, w.arrivals = false, nil, append(w.arrivals, h)
-		w.unlock()
-		w.gives(h, func() error { w.m.Yield(); return nil })
-		return h.name + " yields"
-	case 6:
 		if len(w.log) > 150 && len(w.lenders) == 0 {
 			w.ended = true
 			h.do <- func() { w.m.End(errEnded) }

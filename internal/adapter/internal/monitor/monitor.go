@@ -174,13 +174,6 @@ func (m *Monitor) Post(f func()) bool {
 	return lock != nil
 }
 
-// Yield releases the lock to those that are queued for it now. The caller must hold the lock, and holds it again afterwards.
-func (m *Monitor) Yield() {
-	lock := m.Reserve()
-	m.Unlock()
-	lock()
-}
-
 func (m *Monitor) run(f func()) {
 	defer m.Unlock()
 	m.Guard(f)
