@@ -15,35 +15,30 @@ import (
 // writing them back. The files are locked for this call until PauseEdit, EndEdit or Drop. Calling it again for the same call starts over.
 // Files that cannot pass through the editor are left alone.
 //
-// It waits at most 6 s for other edits of the files, and for each file 3 s for a read and 3 s for a save. After the first timeout the other
-// files are left alone. It returns the files whose unsaved changes were saved.
+// It waits at most 6 s for other edits of the files, then 3 s for reads and 3 s for saves: the editor is asked for all files at once. It
+// returns the files whose unsaved changes were saved.
 func (d *Overlay) BeginEdit(ctx context.Context, id string, paths []string) (saved []string) {
 	c := d.begin(id)
 	defer d.finish(c)
 	defer d.recoverPanic("an edit could not be prepared")
 	d.lock(ctx, c, paths)
-	slow := false
-	for _, h := range c.files {
+	return c.eachFile(func(h *lockedFile) (saved string) {
+		defer d.recoverPanic("an edit could not be prepared")
 		if h.release == nil {
 			h.old, _ = d.files.readAny(h.resolved)
-			continue
-		}
-		if slow {
-			h.direct = errLate.Error()
-			continue
+			return ""
 		}
 		wrote, err := d.prepare(ctx, h)
-		if wrote {
-			saved = append(saved, h.path)
-		}
-		slow = errors.Is(err, errLate)
 		h.direct = ""
 		if err != nil {
 			h.direct = err.Error()
 			d.files.log.Info("an edit does not pass through the editor", zap.String("path", h.path), zap.Error(err))
 		}
-	}
-	return saved
+		if wrote {
+			return h.path
+		}
+		return ""
+	})
 }
 
 // lock locks the files of a call, always in the same order.

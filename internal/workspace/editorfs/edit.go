@@ -23,21 +23,20 @@ type edit struct {
 	journal     *record
 	reserve     *staged // droid's text with disk space reserved
 	before      *staged // the old text; nil for a new file
-	late        bool
-	agreed      bool   // the editor was seen to have the text on disk
-	readText    string // the text that it had when droid's was on disk
-	tries       int    // see late
-	begun       bool   // the file was touched
-	base        string // the text on disk for the editor; one other than it and droid's was saved by someone else
-	sent        bool   // droid's text is being written, usually by the editor: a part of it on disk is not a save by someone else
-	text        string // the text that restore writes: droid's, possibly merged with what someone has saved
-	torn        string // a partial text, most likely left by the editor
-	inPlace     bool   // the file was going to be written in place: a partial text may be ours
-	overwritten string // text that the editor saved instead of droid's; it may contain the user's changes
+	agreed      bool    // the editor was seen to have the text on disk
+	readText    string  // the text that it had when droid's was on disk
+	tries       int     // see lateWrite
+	begun       bool    // the file was touched
+	base        string  // the text on disk for the editor; one other than it and droid's was saved by someone else
+	sent        bool    // droid's text is being written, usually by the editor: a part of it on disk is not a save by someone else
+	text        string  // the text that restore writes: droid's, possibly merged with what someone has saved
+	torn        string  // a partial text, most likely left by the editor
+	inPlace     bool    // the file was going to be written in place: a partial text may be ours
+	overwritten string  // text that the editor saved instead of droid's; it may contain the user's changes
 }
 
 // run delivers droid's edit by means of through.
-func (e *edit) run(ctx context.Context, through func(context.Context) (*content, error)) (note string, late bool) {
+func (e *edit) run(ctx context.Context, through func(context.Context) (*content, error)) (note string) {
 	delivered := e.files.startDelivery(e.resolved, e.n.text)
 	defer delivered()
 	saved, err := e.carryOut(ctx, through)
@@ -49,7 +48,7 @@ func (e *edit) run(ctx context.Context, through func(context.Context) (*content,
 	case saved != nil && saved.text != e.n.text:
 		note = noteOf(e.path, e.n.text, saved.text)
 	}
-	return note, e.late
+	return note
 }
 
 // carryOut writes droid's text through the editor by means of through. Whatever happens, the disk finally has it, or what the editor saved
@@ -218,36 +217,25 @@ func (e *edit) putOld() error {
 	return os.Remove(e.resolved)
 }
 
-// awaitText reads through the editor until it returns a text twice: a reload that was pending at the first read has happened by the second.
-// A new file has no text, and the editor may not know it.
+// awaitText reads through the editor until it returns a text that has just been put on disk. It pauses before each read: a reload that has
+// read the file before usually ends within the pause, and examine finds what a longer one has spoiled. A new file has no text, and the
+// editor may not know it.
 func (e *edit) awaitText(ctx context.Context, text string) (buffer string, err error) {
-	answered := false
-	for seen := 0; ; {
+	for answered := false; subprocess.Sleep(ctx, pollEvery); answered = true {
 		buffer, err = e.readEditor(ctx, e.path)
-		if answered && errors.Is(err, errLate) { // it answered before, but without the expected text
+		switch {
+		case answered && errors.Is(err, errLate): // it answered before, but without the expected text
 			return "", errStale
-		}
-		answered = true
-		if err != nil && (e.old != nil || errors.Is(err, errLate)) {
-			if errors.Is(err, errLate) {
-				e.markSilent(ctx)
-				e.late = true
-			}
+		case errors.Is(err, errLate):
+			e.markSilent(ctx)
 			return "", err
-		}
-		every := pollEvery
-		if seen++; err != nil && text == "" || err == nil && sameText(text, buffer) {
-			every = settle
-		} else {
-			seen = 0
-		}
-		if seen == 2 {
+		case err != nil && e.old != nil:
+			return "", err
+		case err != nil && text == "", err == nil && sameText(text, buffer):
 			return buffer, nil
 		}
-		if !subprocess.Sleep(ctx, every) {
-			return "", errStale
-		}
 	}
+	return "", errStale
 }
 
 // write sends droid's text to the editor, with the line endings that the editor itself uses.
@@ -256,7 +244,6 @@ func (e *edit) write(ctx context.Context, buffer string) error {
 	e.sent = true
 	answered, err := e.writeEditor(ctx, e.path, matching(buffer, e.n.text))
 	if errors.Is(err, errLate) {
-		e.late = true
 		e.awaitLate(e.location, answered, &lateWrite{text: e.n.text, base: e.oldText(), sent: e.n.text, wrote: true, tries: e.tries})
 	}
 	return err

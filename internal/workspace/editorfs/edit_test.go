@@ -792,6 +792,31 @@ func TestUserSavesBehindAWrite(t *testing.T) {
 	}
 }
 
+// TestUserTypesBehindAWrite checks that text stays that the user types before the editor begins with a write: it applies droid's text to what
+// was read last, so nothing may be read by then.
+func TestUserTypesBehindAWrite(t *testing.T) {
+	bubble(t, func(o *testeditor.Options) {
+		o.Slow = func(method, _ string) time.Duration {
+			if method == testeditor.WriteMethod {
+				return 2 * pollEvery
+			}
+			return 0
+		}
+	}, func(r *room) {
+		path := r.has("a.txt", three)
+		r.opened(path)
+		r.files.step = func(s stepName) {
+			if s == stepWrite {
+				time.AfterFunc(time.Millisecond, func() { r.types(path, "user\n") })
+			}
+		}
+		require.Contains(r, r.edits("1", path, to(four)), "1 line differs")
+		text, _ := r.editor.Buffer(path)
+		require.Equal(r, "user\n"+four, text)
+		require.Equal(r, "user\n"+four, r.disk(path))
+	})
+}
+
 // TestLateWriteOverASave checks that the user's saved text is restored over the editor's late result of droid's text. The report says so,
 // and not that droid's edit was made.
 func TestLateWriteOverASave(t *testing.T) {
@@ -845,7 +870,7 @@ func TestUserSavesBeforeASecondWrite(t *testing.T) {
 		r.opened(path)
 		r.files.step = func(s stepName) {
 			if s == stepLook {
-				time.AfterFunc(settle/2, func() { r.types(path, "user\n") })
+				time.AfterFunc(pollEvery/2, func() { r.types(path, "user\n") })
 				time.AfterFunc(time.Second, func() {
 					require.NoError(r, r.editor.Save(path))
 					r.touched(path)
@@ -1118,4 +1143,53 @@ func TestOneWriteLongAfter(t *testing.T) {
 		}
 		require.EqualValues(r, 2, writes.Load())
 	})
+}
+
+// TestRoundTrips counts the round trips of an edit to an editor behind a slow link.
+func TestRoundTrips(t *testing.T) {
+	const trip = 100 * time.Millisecond
+	for name, tc := range map[string]struct {
+		files         []string
+		before, after int // round trips of BeginEdit and EndEdit
+	}{
+		"edit":         {[]string{"a.txt"}, 1, 3}, // a read; a read, a write, a read
+		"unsaved text": {[]string{"typed.txt"}, 3, 3},
+		"new file":     {[]string{"new.txt"}, 0, 3},
+		"three files":  {[]string{"a.txt", "b.txt", "c.txt"}, 1, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var requests atomic.Int32
+			bubble(t, func(o *testeditor.Options) {
+				o.Slow = func(string, string) time.Duration { requests.Add(1); return trip / 2 }
+				o.Late = func(string, string) time.Duration { return trip / 2 }
+			}, func(r *room) {
+				var paths []string
+				for _, name := range tc.files {
+					path := r.path(name)
+					paths = append(paths, path)
+					if name != "new.txt" {
+						r.has(name, three)
+					}
+					if name == "typed.txt" {
+						r.opened(path)
+						r.types(path, "typed\n")
+					}
+				}
+				ctx, began := context.Background(), time.Now()
+				r.overlay.BeginEdit(ctx, "1", paths)
+				require.Equal(r, time.Duration(tc.before)*trip, time.Since(began))
+				for _, path := range paths {
+					r.droidWrites(path, four)
+				}
+				began = time.Now()
+				require.Empty(r, r.overlay.EndEdit(ctx, "1"))
+				require.Equal(r, time.Duration(tc.after)*trip+pollEvery, time.Since(began))
+				require.EqualValues(r, len(paths)*(tc.before+tc.after), requests.Load())
+				require.Len(r, r.editor.Listed(), len(paths))
+				for _, path := range paths {
+					require.Equal(r, four, r.disk(path))
+				}
+			})
+		})
+	}
 }

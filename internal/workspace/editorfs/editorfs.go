@@ -62,10 +62,8 @@ const (
 const (
 	// defaultWait is how long to wait for the editor in one step.
 	defaultWait = 3 * time.Second
-	// pollEvery is the interval at which a buffer that may be reloaded is read.
+	// pollEvery is the interval at which a buffer that may be reloaded is read, and the pause before the first read, see awaitText.
 	pollEvery = 25 * time.Millisecond
-	// settle is the pause between the two reads that must return the old text: a reload that was pending at the first has happened by then.
-	settle = 20 * time.Millisecond
 	// silence is how long an editor that did not answer in time is not asked for reads.
 	silence = 30 * time.Second
 )

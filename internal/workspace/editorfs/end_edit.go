@@ -12,8 +12,8 @@ import (
 
 // EndEdit delivers what droid has written to the files of a call to the editor, as an edit of the agent. When it returns, each file has
 // droid's text, or what the editor made of it on saving, or what someone else has saved in the meantime, merged with droid's edit if they
-// do not overlap; note then says so to droid, one line per file. It waits at most 6 s for each file, and as long for all files that could
-// not be locked, and not at all once ctx is done. Without a BeginEdit for the same call it does nothing.
+// do not overlap; note then says so to droid, one line per file. It waits at most 6 s, for all files at once, and not at all once ctx is
+// done. Without a BeginEdit for the same call it does nothing.
 func (d *Overlay) EndEdit(ctx context.Context, id string) (note string) {
 	d.mu.Lock()
 	c := d.calls[id]
@@ -29,21 +29,7 @@ func (d *Overlay) EndEdit(ctx context.Context, id string) (note string) {
 	c.busy, c.ended = true, true
 	d.mu.Unlock()
 	defer d.finish(c)
-	var notes []string
-	slow := false
-	beside := ctx // for all files that could not be locked
-	for _, h := range c.files {
-		if h.release == nil && beside == ctx {
-			var cancel context.CancelFunc
-			beside, cancel = context.WithTimeout(ctx, 2*d.files.wait)
-			defer cancel()
-		}
-		line, late := d.deliver(ctx, beside, h, slow)
-		slow = slow || late
-		if line != "" {
-			notes = append(notes, line)
-		}
-	}
+	notes := c.eachFile(func(h *lockedFile) string { return d.deliver(ctx, h) })
 	return strings.Join(notes, "\n")
 }
 
@@ -69,12 +55,11 @@ func (d *Overlay) PendingWarnings() (texts []string) {
 	return texts
 }
 
-// deliver delivers one file to the editor; if slow, the editor is not asked. It waits for a lock that could not be taken until beside is
-// done. late reports whether the editor has not answered in time.
-func (d *Overlay) deliver(ctx, beside context.Context, h *lockedFile, slow bool) (note string, late bool) {
+// deliver delivers one file to the editor.
+func (d *Overlay) deliver(ctx context.Context, h *lockedFile) (note string) {
 	defer d.recoverPanic("an edit could not be completed")
 	if h.resolvesTo() != nil {
-		return "", false // droid has written nothing, or to another file
+		return "" // droid has written nothing, or to another file
 	}
 	n, err := d.files.readSuitable(h.resolved)
 	if n == nil { // no longer suitable for the editor, or unreadable
@@ -82,14 +67,14 @@ func (d *Overlay) deliver(ctx, beside context.Context, h *lockedFile, slow bool)
 			d.files.noteDroidsText(h.resolved, n)
 		}
 		d.files.log.Info("an edit does not pass through the editor", zap.String("path", h.path), zap.Error(err))
-		return "", false
+		return ""
 	}
 	if h.release == nil && d.files.wasDelivered(h.resolved, n.text) {
-		return unwritten(h.path, errHeld), false
+		return unwritten(h.path, errHeld)
 	}
 	if h.old != nil && n.text == h.old.text && err == nil {
 		d.rewritten(h, n)
-		return "", false
+		return ""
 	}
 	h.saved = nil // the mtime is from droid's write
 	d.noteWritten(h.resolved, n.info.ModTime(), n.text)
@@ -97,8 +82,8 @@ func (d *Overlay) deliver(ctx, beside context.Context, h *lockedFile, slow bool)
 	switch {
 	case err != nil:
 	case h.release == nil:
-		return d.deliverUnlocked(beside, h, n), false
-	case h.direct != "" || slow:
+		return d.deliverUnlocked(ctx, h, n)
+	case h.direct != "":
 	case h.old != nil && !endsFit(h.old.ends, n.ends):
 		err = errEnds
 	case d.files.lateAt(h.resolved) != nil:
@@ -113,7 +98,7 @@ func (d *Overlay) deliver(ctx, beside context.Context, h *lockedFile, slow bool)
 		d.files.log.Info("an edit does not pass through the editor", zap.String("path", h.path), zap.Error(err))
 	}
 	d.files.noteDroidsText(h.resolved, n)
-	return "", false
+	return ""
 }
 
 // deliverUnlocked delivers a file that could not be locked: another edit may overwrite what droid has written. When that one is done, the
@@ -121,6 +106,8 @@ func (d *Overlay) deliver(ctx, beside context.Context, h *lockedFile, slow bool)
 // overwrite by another agent or a command is not noticed.
 func (d *Overlay) deliverUnlocked(ctx context.Context, h *lockedFile, n *content) (note string) {
 	d.files.noteDroidsText(h.resolved, n)
+	ctx, cancel := context.WithTimeout(ctx, 2*d.files.wait)
+	defer cancel()
 	var err error
 	h.release, err = d.files.lock(ctx, h.resolved)
 	now, lost := d.files.readAny(h.resolved)
@@ -134,8 +121,7 @@ func (d *Overlay) deliverUnlocked(ctx context.Context, h *lockedFile, n *content
 		return unwritten(h.path, errHeld)
 	}
 	e := &edit{Overlay: d, lockedFile: h, n: n, step: d.files.step, begun: true}
-	note, _ = e.run(ctx, func(context.Context) (*content, error) { return nil, errHeld })
-	return note
+	return e.run(ctx, func(context.Context) (*content, error) { return nil, errHeld })
 }
 
 // unwritten returns the note to droid that its text is not on disk.

@@ -3,6 +3,7 @@ package editorfs
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,6 +53,17 @@ type editCall struct {
 	times map[string]time.Time // mtimes of the files when it was paused, by resolved path
 	busy  bool                 // in use by BeginEdit or EndEdit
 	ended bool                 // whoever uses it must release its files
+}
+
+// eachFile calls do for all files at once, and returns its results without the empty ones, in the order of the files.
+func (c *editCall) eachFile(do func(*lockedFile) string) []string {
+	results := make([]string, len(c.files))
+	var work sync.WaitGroup
+	for i, h := range c.files {
+		work.Go(func() { results[i] = do(h) })
+	}
+	work.Wait()
+	return slices.DeleteFunc(results, func(s string) bool { return s == "" })
 }
 
 // lockedFile is a locked file of a call.
