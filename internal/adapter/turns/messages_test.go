@@ -100,3 +100,10 @@ func TestFirstFailureIsTheEnd(t *testing.T) {
 		})
 	}
 }
+
+// TestMessageThatFailsBeforeItIsAccepted had reached droid all the same: droid's answer to it is on its way.
+func TestMessageThatFailsBeforeItIsAccepted(t *testing.T) {
+	m := working(t)
+	joined(t, m, 2, Soon)
+	require.Equal(t, []Action{Merged{ID: 2, Err: errSome}}, ended(m, "request 2", Failed, errSome))
+}

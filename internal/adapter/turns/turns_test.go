@@ -375,3 +375,12 @@ func TestMessageBehindAPromptThatIsAlone(t *testing.T) {
 	require.Empty(t, joined(t, m, 2, Soon))
 	require.Equal(t, []Action{NeedDroid{2}}, ended(m, "request 1", Completed, nil))
 }
+
+// The prompt behind one that droid refuses goes to droid while the turn runs.
+func TestSteeringBehindARefusedPrompt(t *testing.T) {
+	m := working(t)
+	m.SetSteering(true)
+	m.Accept(2, ToDroid)
+	require.Empty(t, m.Accept(3, ToDroid))
+	require.Equal(t, []Action{Forget{"request 2"}, End{ID: 2, Err: errSome}, Send{3, "request 3"}}, m.Rejected(begin, 2, errSome))
+}
