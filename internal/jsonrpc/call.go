@@ -70,12 +70,7 @@ type Response struct {
 	id     json.RawMessage
 	key    string // see IDKey
 	cancel context.CancelFunc
-	lines  int64 // see Lines
 }
-
-// Lines returns how many lines had been read when the response was sent, which the peer wrote without knowing it. It must not be called
-// before Respond has returned.
-func (r *Response) Lines() int64 { return r.lines }
 
 // ID returns the ID of the request as the peer wrote it, nil for a notification.
 func (r *Response) ID() json.RawMessage {
@@ -89,7 +84,6 @@ func (r *Response) ID() json.RawMessage {
 func (c *Conn) respond(r *Response, line []byte) {
 	c.update(func(s *state) {
 		if s.markAnswered(r) {
-			r.lines = c.lines.Load()
 			_, _ = c.out.Put(line) // if the peer is gone, it needs no answer
 		}
 	})

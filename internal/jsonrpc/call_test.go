@@ -111,8 +111,8 @@ func TestCallsAreOrdered(t *testing.T) {
 	})
 }
 
-// A line that was read before a response was sent is distinguished from a later one, also if its call has to wait.
-func TestLinesBeforeAResponse(t *testing.T) {
+// A line has its number from its first byte on, also if its call has to wait.
+func TestLinesAreNumbered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, ends := map[string]*Call{}, make(chan struct{})
 		p := serve(t, func(c *Call) (any, *Error) {
@@ -127,13 +127,15 @@ func TestLinesBeforeAResponse(t *testing.T) {
 		require.Len(t, calls, 1)
 		ends <- struct{}{}
 		require.Len(t, p.got(), 1)
-		p.send(`{"jsonrpc":"2.0","id":2,"method":"behind"}`)
+		require.EqualValues(t, 2, p.conn.Lines())
+		p.stdin.write(`{"jsonrpc":"2.0","id":2,`)
+		synctest.Wait()
+		require.EqualValues(t, 3, p.conn.Lines())
+		p.send(`"method":"behind"}`)
 		close(ends)
 		require.Len(t, p.got(), 2)
-		require.EqualValues(t, 2, calls["first"].Response.Lines())
 		require.EqualValues(t, 2, calls["waits"].Line)
 		require.EqualValues(t, 3, calls["behind"].Line)
-		require.EqualValues(t, 3, p.conn.Lines())
 	})
 }
 

@@ -49,7 +49,7 @@ type Conn struct {
 	ctx    context.Context // parent of all call contexts
 	cancel context.CancelCauseFunc
 	lastID atomic.Int64
-	lines  atomic.Int64 // read so far
+	lines  atomic.Int64 // begun so far
 
 	// Tokens, given by update: a message may be handled, there is space for more input, all requests are answered.
 	turn, space, quiet chan struct{}
@@ -176,8 +176,9 @@ func (c *Conn) read() {
 	lines := NewLines(c.in, c.options.MaxLine, func(piece []byte) { long.scan(piece) })
 	for {
 		long = new(rejectedScanner)
-		line, err := lines.Next()
+		lines.WaitBegun()
 		c.lines.Add(1)
+		line, err := lines.Next()
 		if !lines.Owned() {
 			line = bytes.Clone(line) // items alias parts of it
 		}
@@ -326,7 +327,7 @@ func (c *Conn) Notify(method string, params any) error {
 	return err
 }
 
-// Lines returns how many lines were read so far.
+// Lines returns the number of lines of which at least one byte was read.
 func (c *Conn) Lines() int64 { return c.lines.Load() }
 
 // Full returns nil while the outbox has room, see Outbox.Full.

@@ -65,6 +65,9 @@ func (l *Lines) Next() ([]byte, error) {
 	return text, nil
 }
 
+// WaitBegun waits for the first byte of the next line, or for the error that Next returns.
+func (l *Lines) WaitBegun() { _, _ = l.r.Peek(1) }
+
 // Buffered reports whether the next line is already buffered.
 func (l *Lines) Buffered() bool {
 	read, _ := l.r.Peek(l.r.Buffered()) // reads nothing, so it cannot fail

@@ -178,7 +178,7 @@ func (r *commandRun) finish(ctx context.Context, reply string, err error) {
 	}
 	s.prompts.Complete(id)
 	if change != nil {
-		s.finishChange(change, r.prompt.call, notSet.prompts)
+		s.finishChange(change, notSet.prompts)
 	}
 }
 

@@ -216,25 +216,31 @@ func (s *Session) ChangeOption(c *wire.Call, ordered func(), id, value string) (
 		result = protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
 	}
 	s.deps.Respond(c, result, err)
-	s.finishChange(change, c, why)
+	s.finishChange(change, why)
 	return result, err
 }
 
-// modeNotSet says that the prompts on the editor's first lines are not to go to droid, and why: they were meant for a mode that was not set.
-type modeNotSet struct {
-	lines int64
-	why   error
+// refusedLines says that the prompts on the editor's lines up to a number are not to go to droid, and why: they were meant for a mode that
+// was not set.
+type refusedLines struct {
+	upTo int64
+	why  error
 }
 
-// finishChange ends a change whose request, nil for none, was answered. why, if not nil, ends the prompts that the editor sent before it could
-// know that, also those that have not reached the session.
-func (s *Session) finishChange(change *turns.Change, c *wire.Call, why error) {
+// finishChange ends a change, when its request is being answered. why, if not nil, ends the prompts that the editor sent before it could know
+// that: those in the queue by their place, those that have not reached the session by their line. Of the latter, what the connection has not
+// begun to read is not known.
+func (s *Session) finishChange(change *turns.Change, why error) {
 	if why != nil {
-		lines := s.deps.Conn.Lines()
-		if c != nil {
-			lines = c.Response.Lines()
-		}
-		s.notSet = modeNotSet{lines, why}
+		s.refused = refusedLines{s.deps.Conn.Lines(), why}
 	}
 	s.prompts.FinishChange(change, why)
+}
+
+// checkLine returns an error for a prompt that was sent behind a mode that was not set, see finishChange.
+func (p *userPrompt) checkLine() (err *jsonrpc.Error) {
+	if p.line <= p.s.refused.upTo {
+		_, err = acperr.Stop(turns.End{Err: p.s.refused.why}, false)
+	}
+	return err
 }

@@ -112,38 +112,42 @@ func TestPromptWithLinksBehindAModeThatFails(t *testing.T) {
 // So does another request before the prompt that reads a slow disk. The editor may learn of the failure before the prompt reaches the session.
 func TestPromptBehindASlowRequestAndAModeThatFails(t *testing.T) {
 	for _, way := range []string{"session/set_mode", "/mode"} {
-		for _, method := range []string{"session/prompt", "_session/steering"} {
-			t.Run(way+" "+method, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					refuse := ""
-					e := begin(t, func(int) (*droid.Client, error) {
-						return tappedDroid(slowSettings, uses(touch), refusesMode(func() string { return refuse })), nil
-					})
-					e.agent.Calls.BeforeCall = func(call files.CallName) {
-						if call == "Store.Thread" {
-							time.Sleep(time.Second)
-						}
-					}
-					change := func(mode string) string {
-						if way == "/mode" {
-							return e.prompt("/mode " + mode)
-						}
-						return e.request(way, e.inSession(fmt.Sprintf(`,"modeId":%q`, mode)))
-					}
-					e.await(change("auto-high"))
-					refuse = "not today"
-					failed := change("normal")
-					e.request("session/set_title", e.inSession(`,"title":"slow"`))
-					behind := e.request(method, e.inSession(`,"prompt":[{"type":"text","text":"go"}]`))
-					e.await(failed)
-					knows := e.prompt("I know it is auto-high")
-					said, _ := json.Marshal([]any{e.await(behind), e.received()})
-					require.Contains(t, string(said), `The prompt was not sent, because the mode did not become`)
-					require.Equal(t, "end_turn", ended(e.await(knows)))
-				})
-			})
+		for _, to := range []string{"normal", "yolo"} { // droid refuses the first one, the agent the other
+			for _, method := range []string{"session/prompt", "_session/steering"} {
+				t.Run(way+" "+to+" "+method, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { behindASlowRequest(t, way, to, method) }) })
+			}
 		}
 	}
+}
+
+func behindASlowRequest(t *testing.T, way, to, method string) {
+	refuse := ""
+	e := begin(t, func(int) (*droid.Client, error) {
+		return tappedDroid(slowSettings, uses(touch), refusesMode(func() string { return refuse })), nil
+	})
+	e.agent.Calls.BeforeCall = func(call files.CallName) {
+		if call == "Store.Thread" {
+			time.Sleep(time.Second)
+		}
+	}
+	change := func(mode string) string {
+		if way == "/mode" {
+			return e.prompt("/mode " + mode)
+		}
+		return e.request(way, e.inSession(fmt.Sprintf(`,"modeId":%q`, mode)))
+	}
+	e.await(change("auto-high"))
+	refuse = "not today"
+	slow := func() { e.request("session/set_title", e.inSession(`,"title":"slow"`)) }
+	slow() // otherwise the agent could refuse the mode before the rest is sent
+	failed := change(to)
+	slow()
+	behind := e.request(method, e.inSession(`,"prompt":[{"type":"text","text":"go"}]`))
+	e.await(failed)
+	knows := e.prompt("I know it is auto-high")
+	said, _ := json.Marshal([]any{e.await(behind), e.received()})
+	require.Contains(t, string(said), `The prompt was not sent, because the mode did not become`)
+	require.Equal(t, "end_turn", ended(e.await(knows)))
 }
 
 // A prompt that was sent after a change to a stricter mode, or a /mode, is not sent to droid if the change fails. It is sent if the editor

@@ -73,8 +73,9 @@ func (s *Session) readUntilExit(client *droid.Client) {
 	<-closed
 }
 
-// droidExited takes the end of a droid that the session had: its events have ended, and its process is gone. Each prompt that it had ends,
-// unless the next droid is to get it; that is started where a prompt, or another request, waits for one in awaitDroid.
+// droidExited takes the end of a droid that the session had: its events have ended, and its process is gone. ProcessExited has the next droid
+// get what this one had not accepted, endWork ends the turns that it had begun and their prompts, and OutputRead what is left. The next droid
+// is started where a prompt, or another request, waits for one in awaitDroid.
 func (s *Session) droidExited() {
 	client := s.proc.Client()
 	err := client.ExitError()

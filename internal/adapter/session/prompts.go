@@ -136,8 +136,8 @@ func (p *userPrompt) accept() {
 		p.answer(acp.StopReasonCancelled, nil)
 		return
 	}
-	if p.line <= s.notSet.lines {
-		p.answer(acperr.Stop(turns.End{Err: s.notSet.why}, false))
+	if err := p.checkLine(); err != nil {
+		p.answer("", err)
 		return
 	}
 	if stopped := s.prompts.TakeStopped(); stopped != nil {

@@ -116,8 +116,8 @@ func (r *reload) run(ctx context.Context) {
 		r.refuse(err)
 		return
 	}
-	defer func() { r.s.prompts.FinishChange(r.turn, nil) }() // also where this panics: what was asked later waits for it
 	r.end(r.perform(ctx))
+	r.s.prompts.FinishChange(r.turn, nil) // a panic ends all changes, see Session.panicked
 }
 
 // beginChange waits for the load's turn, until ctx ends. A session that works on a prompt is not loaded, since that would disturb the prompt.
@@ -148,20 +148,27 @@ func (r *reload) perform(ctx context.Context) *jsonrpc.Error {
 	if err := s.waitFor(r.ctx, "a load", needStart, needCalls); err != nil {
 		return err
 	}
+	wasOpen := s.out.Opened()
 	info, summary, err := r.load(ctx)
 	over := r.phase == loadOver
-	if (err != nil || over) && s.out.Opened() {
-		r.revert()
-	}
 	switch {
-	case over && r.kept:
+	case over && r.kept && !wasOpen:
 		r.openedForOthers(err)
 		return nil
 	case err != nil && err.Code == acperr.CodeNoSession:
-		return acperr.UnknownSession(r.SessionID)
-	case err != nil || over:
-		return err
+		err = acperr.UnknownSession(r.SessionID)
+	case err == nil && !over:
+		err = r.show(ctx, info, summary)
 	}
+	if (err != nil || r.phase == loadOver) && wasOpen {
+		r.revert()
+	}
+	return err
+}
+
+// show has the editor know the session as droid has loaded it.
+func (r *reload) show(ctx context.Context, info *stream.SessionInfo, summary string) *jsonrpc.Error {
+	s := r.s
 	r.phase = loadLoaded
 	if info.Title != "" { // since 0.215
 		s.name.Set(info.Title, false)

@@ -270,3 +270,21 @@ func TestReplacedWhileAPromptIsPrepared(t *testing.T) {
 		require.Equal(t, "end_turn", ended(r.await(id)))
 	})
 }
+
+// A load that is cancelled after droid has loaded the session leaves no trace either.
+func TestLoadIsCancelledLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		e := begin(t, f.start)
+		require.Equal(t, "end_turn", e.run("one"))
+		f.later("droid.list_commands", 5*time.Second)
+		load := e.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/workspace","mcpServers":[{"name":"x","command":"/bin/x","args":[],"env":[]}]}`, e.session))
+		time.Sleep(time.Second)
+		e.inside(func(s *session.Session) { require.Len(t, s.Servers().List(), 1) })
+		e.notify("$/cancel_request", `{"requestId":`+load+`}`)
+		require.Equal(t, -32800, e.await(load).Error.Code)
+		e.settle()
+		e.inside(func(s *session.Session) { require.Empty(t, s.Servers().List()) })
+		require.Equal(t, "end_turn", e.run("two"))
+	})
+}

@@ -54,7 +54,7 @@ type Session struct {
 	usage       usage
 	out         *updates.Sender // to the editor
 	prompts     turns.Queue[*userPrompt]
-	notSet      modeNotSet        // the last one
+	refused     refusedLines
 	load        *reload           // that has no response, nil for none
 	questions   updates.Questions // what the user is asked
 	servers     mcp.Servers       // what it knows of its MCP servers, see mcp.go

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -34,7 +35,7 @@ func (p *userPrompt) steer(c *wire.Call, ticket *Ticket, asksBack bool) (outcome
 	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
-	if err := p.check(); err != nil {
+	if err := cmp.Or(p.checkLine(), p.check()); err != nil {
 		return nil, err
 	}
 	switch {

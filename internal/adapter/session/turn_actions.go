@@ -75,7 +75,7 @@ func (p *userPrompt) send(request string) {
 		if p.joined != nil { // what joins a turn was not prepared
 			switch ended, unknown := s.killIfChanged(s.Context); {
 			case ended || s.proc.Client() != client:
-				return // droidExited ends it with its turn
+				return // endWork ends it with its turn
 			case unknown != nil:
 				s.prompts.Rejected(time.Now(), p.id, acperr.NotLooked(s.cwd, unknown))
 				return
@@ -102,7 +102,7 @@ func (p *userPrompt) sent(request string, err error) {
 	}
 	p.keepShellNotes()
 	if diesOf(err) {
-		return // droidExited ends the prompt, or has the next droid get it
+		return // endWork ends the prompt, or droidExited has the next droid get it
 	}
 	s.prompts.Rejected(time.Now(), p.id, acperr.NotTaken(err))
 }

@@ -1,6 +1,9 @@
 package turns
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // MaxCrashes is how often in a row droid may die before it is not started again. A
 // turn that droid completes starts the count again.
@@ -52,12 +55,13 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 // prompt that droid accepted, for which Taken may not have been called yet.
 func (m *Machine) ProcessExited(accepted string, why error) {
 	m.dead = true
-	p := m.running()
-	if p == nil || !p.cancelled {
+	if p := m.running(); p == nil || !p.cancelled {
 		m.crashes++
 	}
-	if p != nil && p.mayRepeat(accepted) {
+	// At most two are not accepted: the one that runs, or one in addition to that.
+	for _, p := range slices.Clone(m.queue) {
 		switch {
+		case !p.mayRepeat(accepted):
 		case p.stage == starting:
 			m.putBack(p, again)
 		case p.retry != resent:
@@ -71,10 +75,10 @@ func (m *Machine) ProcessExited(accepted string, why error) {
 	}
 }
 
-// mayRepeat reports whether the running prompt is for the next droid, since the one that died had not accepted it. One that was sent is
+// mayRepeat reports whether a prompt is for the next droid, since the one that died had not accepted it. One that was sent is
 // sent again once, since droid does not read what arrives in the milliseconds in which it dies.
 func (p *prompt) mayRepeat(accepted string) bool {
-	return p.toDroid() && !p.cancelled && p.stage != taken && p.begun.IsZero() && (accepted == "" || p.request != accepted)
+	return p.toDroid() && (p.stage == starting || p.stage == sent) && !p.cancelled && p.begun.IsZero() && (accepted == "" || p.request != accepted)
 }
 
 // OutputRead says that all output of the dead droid was handled. It fails the prompts that droid had, and the command that runs, but for a

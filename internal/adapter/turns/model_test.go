@@ -479,10 +479,9 @@ func (w *world) die() {
 	if !w.m.Stopping() && !w.runningCancelled() {
 		w.crashes++
 	}
-	if id, runs := w.m.Running(); runs {
-		t := w.open[id]
-		if t.kind == ToDroid && !t.cancelled && !(t.resent && t.sending) && (t.needs || t.sending) && t.seen.IsZero() {
-			w.note("%d is to be sent again", id)
+	for _, t := range w.all {
+		if !t.ended && t.kind == ToDroid && !t.cancelled && !(t.resent && t.sending) && (t.needs || t.sending) && t.seen.IsZero() {
+			w.note("%d is to be sent again", t.id)
 			t.again, t.resent, t.started, t.needs, t.sending, t.with, t.said, t.folded = true, t.resent || t.sending, false, false, false, false, false, false
 		}
 	}

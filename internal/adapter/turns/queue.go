@@ -24,7 +24,7 @@ func NewQueue[P any](m *Machine, act func(Action)) Queue[P] {
 }
 
 // Do carries out actions, in order. Actions that follow from one of them are carried out after these: a call of Do within act only
-// appends.
+// appends, also one in a goroutine to which act lends the lock.
 func (q *Queue[P]) Do(actions []Action) {
 	q.actions = append(q.actions, actions...)
 	if q.acting {
@@ -40,7 +40,7 @@ func (q *Queue[P]) Do(actions []Action) {
 }
 
 // Events of prompts and changes: each calls the method of the Machine with its name, and carries out the actions. Ended, Dropped and Join
-// are the Machine's own: their callers carry out the actions. ProcessExited, Folded, Keep and ResetCrashes lead to none.
+// are the Machine's own: their callers carry out the actions. ProcessExited, Failing, Folded, Keep and ResetCrashes lead to none.
 
 func (q *Queue[P]) Shown()                                { q.Do(q.Machine.Shown()) }
 func (q *Queue[P]) OutputRead(why error)                  { q.Do(q.Machine.OutputRead(why)) }
@@ -63,7 +63,7 @@ func (q *Queue[P]) FailRunning(why error)                    { q.Do(q.Machine.Fa
 func (q *Queue[P]) FailWaiting(why error)                    { q.Do(q.Machine.FailWaiting(why)) }
 func (q *Queue[P]) Complete(id ID)                           { q.Do(q.Machine.Complete(id)) }
 func (q *Queue[P]) InterruptDone()                           { q.Do(q.Machine.InterruptDone()) }
-func (q *Queue[P]) SetPaused(held bool)                      { q.Do(q.Machine.SetPaused(held)) }
+func (q *Queue[P]) SetPaused(paused bool)                      { q.Do(q.Machine.SetPaused(paused)) }
 func (q *Queue[P]) Close(now time.Time)                      { q.Do(q.Machine.Close(now)) }
 func (q *Queue[P]) Finish()                                  { q.Do(q.Machine.Finish()) }
 func (q *Queue[P]) FinishChange(c *Change, failed error)     { q.Do(q.Machine.FinishChange(c, failed)) }

@@ -16,7 +16,7 @@ func (m *Machine) SetSteering(on bool) []Action {
 // that is answered here waits for its turn, and so does everything behind it.
 func (m *Machine) steer() {
 	r, p := m.running(), m.firstWaiting()
-	if m.dead || m.closed || r == nil || r.stage != taken || p == nil {
+	if m.dead || m.paused || m.closed || r == nil || r.stage != taken || p == nil {
 		return
 	}
 	if p.toDroid() && m.mayJoinNow(p) && !m.waits(joining, p.place) {

@@ -61,7 +61,7 @@ type (
 	}
 	// Interrupt asks droid to stop. The answer is InterruptDone.
 	Interrupt struct{}
-	// Kill ends a droid that does not stop. Gone and OutputRead follow.
+	// Kill ends a droid that does not stop. ProcessExited and OutputRead follow.
 	Kill struct{}
 	// Stop stops the program of a Process prompt.
 	Stop struct{ ID ID }
@@ -310,8 +310,8 @@ func (m *Machine) InterruptDone() []Action {
 }
 
 // SetPaused sets whether prompts are kept from starting. The running one continues.
-func (m *Machine) SetPaused(held bool) []Action {
-	m.paused = held
+func (m *Machine) SetPaused(paused bool) []Action {
+	m.paused = paused
 	return m.flush()
 }
 

@@ -384,3 +384,18 @@ func TestSteeringBehindARefusedPrompt(t *testing.T) {
 	require.Empty(t, m.Accept(3, ToDroid))
 	require.Equal(t, []Action{Forget{"request 2"}, End{ID: 2, Err: errSome}, Send{3, "request 3"}}, m.Rejected(begin, 2, errSome))
 }
+
+// A steered prompt that droid had not accepted when it died is sent to the next droid. None is sent to a droid that is ending.
+func TestSteeredPromptIsSentAgain(t *testing.T) {
+	m := working(t)
+	m.SetSteering(true)
+	require.Equal(t, []Action{Send{2, "request 2"}}, m.Accept(2, ToDroid))
+	m.ProcessExited("request 1", errSome)
+	require.Equal(t, []Action{End{ID: 1, Err: errSome}}, m.OutputRead(errSome))
+	require.Equal(t, []Action{NeedDroid{2}}, m.StartNext())
+
+	m = working(t)
+	m.SetSteering(true)
+	m.SetPaused(true)
+	require.Empty(t, m.Accept(2, ToDroid))
+}
