@@ -63,7 +63,7 @@ func (q *Queue[P]) FailRunning(why error)                    { q.Do(q.Machine.Fa
 func (q *Queue[P]) FailWaiting(why error)                    { q.Do(q.Machine.FailWaiting(why)) }
 func (q *Queue[P]) Complete(id ID)                           { q.Do(q.Machine.Complete(id)) }
 func (q *Queue[P]) InterruptDone()                           { q.Do(q.Machine.InterruptDone()) }
-func (q *Queue[P]) SetPaused(paused bool)                      { q.Do(q.Machine.SetPaused(paused)) }
+func (q *Queue[P]) SetPaused(paused bool)                    { q.Do(q.Machine.SetPaused(paused)) }
 func (q *Queue[P]) Close(now time.Time)                      { q.Do(q.Machine.Close(now)) }
 func (q *Queue[P]) Finish()                                  { q.Do(q.Machine.Finish()) }
 func (q *Queue[P]) FinishChange(c *Change, failed error)     { q.Do(q.Machine.FinishChange(c, failed)) }
