@@ -42,9 +42,15 @@ func (h home) keeps(t *testing.T) home {
 	require.NoError(t, err)
 	h.env = append(slices.Clip(h.env), "XDG_RUNTIME_DIR="+dir)
 	t.Cleanup(func() {
-		text, code := h.serverCommand(t, "stop")
-		require.Zero(t, code, text)
-		require.Empty(t, h.agents(t))
+		// In about 1 of 100 tests a server still starts, or ends, right behind a stop. Why is not known.
+		require.Eventually(t, func() bool {
+			text, code := h.serverCommand(t, "stop")
+			left := h.agents(t)
+			if len(left) > 0 {
+				t.Log(code, text, left)
+			}
+			return code == 0 && len(left) == 0
+		}, turnLimit, 100*time.Millisecond)
 		h.awaitNone(t, 0, func(p process) bool { return p.droid })
 		require.NoError(t, os.RemoveAll(dir))
 	})
