@@ -176,7 +176,9 @@ func (c *Conn) read() {
 	lines := NewLines(c.in, c.options.MaxLine, func(piece []byte) { long.scan(piece) })
 	for {
 		long = new(rejectedScanner)
-		lines.WaitBegun()
+		if lines.WaitBegun() != nil {
+			return // a terminal reports the end of its input only once
+		}
 		c.lines.Add(1)
 		line, err := lines.Next()
 		if !lines.Owned() {

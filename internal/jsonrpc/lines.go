@@ -65,8 +65,11 @@ func (l *Lines) Next() ([]byte, error) {
 	return text, nil
 }
 
-// WaitBegun waits for the first byte of the next line, or for the error that Next returns.
-func (l *Lines) WaitBegun() { _, _ = l.r.Peek(1) }
+// WaitBegun waits for the first byte of the next line. It returns the error of the reader, which Next would return, if there is none.
+func (l *Lines) WaitBegun() error {
+	_, err := l.r.Peek(1)
+	return err
+}
 
 // Buffered reports whether the next line is already buffered.
 func (l *Lines) Buffered() bool {
