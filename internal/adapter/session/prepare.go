@@ -24,8 +24,8 @@ func (p *userPrompt) begin() {
 	s.lookForOthers()
 	p.cancelPreparation() // a preparation before, if droid has died
 	p.withdrawQuestion()
-	ctx, giveUp := context.WithCancel(context.Background()) // not s.Context: who waits hears of the session's end by itself
-	p.cancelPreparation = giveUp
+	ctx, cancel := context.WithCancel(context.Background()) // not s.Context: who waits hears of the session's end by itself
+	p.cancelPreparation = cancel
 	s.mu.Go(func() {
 		err := p.prepare(ctx)
 		for err == nil && ctx.Err() == nil && s.proc.Client() == nil { // something else has ended droid in the meantime

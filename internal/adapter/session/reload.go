@@ -117,7 +117,7 @@ func (r *reload) run(ctx context.Context) {
 		return
 	}
 	r.end(r.perform(ctx))
-	r.s.prompts.FinishChange(r.turn, nil) // a panic ends all changes, see Session.panicked
+	r.s.prompts.FinishChange(r.turn, nil) // after a panic, Session.panicked ends all changes
 }
 
 // beginChange waits for the load's turn, until ctx ends. A session that works on a prompt is not loaded, since that would disturb the prompt.

@@ -123,8 +123,8 @@ func (q *Question) Close() Outcome {
 // Withdraw withdraws the question. The caller of Questions.Open must close it.
 func (q *Question) Withdraw() { q.withdraw(Withdrawn) }
 
-// withdraw sets the outcome of a question, and closes the question if it waits in WaitUntil or Run; otherwise the caller of Questions.Open closes it
-// later, and until then it stays first in line. A refusal that droid has not got ends with droid.
+// withdraw sets the outcome of a question, and closes the question if it waits in WaitUntil or Run; otherwise the caller of Questions.Open
+// closes it later, and until then it stays first in line. A refusal that droid has not got ends with droid.
 func (q *Question) withdraw(how Outcome) {
 	if q.outcome != NotWithdrawn && how != Withdrawn || !slices.Contains(q.of.open, q) {
 		return
@@ -165,8 +165,8 @@ func (d *Questions) DroidExited() {
 	d.withdraw(Withdrawn, func(q *Question) bool { return q.id != "" })
 }
 
-// Refuse withdraws droid's questions. The function given to Questions.Open then refuses them to droid: at once for a question that waits, otherwise
-// when it is closed.
+// Refuse withdraws droid's questions. The function given to Questions.Open then refuses them to droid: at once if they wait, otherwise
+// when they are closed.
 func (d *Questions) Refuse() { d.withdraw(Refused, func(q *Question) bool { return q.id != "" }) }
 
 // End withdraws all questions, because the session ends.
