@@ -42,7 +42,7 @@ func (h home) keeps(t *testing.T) home {
 	require.NoError(t, err)
 	h.env = append(slices.Clip(h.env), "XDG_RUNTIME_DIR="+dir)
 	t.Cleanup(func() {
-		// In about 1 of 100 tests a server still starts, or ends, right behind a stop. Why is not known.
+		// In about 1 of 100 tests a process of the server is listed right behind a stop, and gone milliseconds later. Which is not known.
 		require.Eventually(t, func() bool {
 			text, code := h.serverCommand(t, "stop")
 			left := h.agents(t)
