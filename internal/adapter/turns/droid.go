@@ -78,7 +78,7 @@ func (m *Machine) ProcessExited(accepted string, why error) {
 // mayRepeat reports whether a prompt is for the next droid, since the one that died had not accepted it. One that was sent is
 // sent again once, since droid does not read what arrives in the milliseconds in which it dies.
 func (p *prompt) mayRepeat(accepted string) bool {
-	return p.toDroid() && (p.stage == starting || p.stage == sent) && !p.cancelled && p.begun.IsZero() && (accepted == "" || p.request != accepted)
+	return (p.stage == starting || p.stage == sent) && !p.cancelled && p.begun.IsZero() && (accepted == "" || p.request != accepted)
 }
 
 // OutputRead says that all output of the dead droid was handled. It fails the prompts that droid had, and the command that runs, but for a

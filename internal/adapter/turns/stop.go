@@ -32,9 +32,9 @@ func (m *Machine) Cancel(now time.Time) []Action {
 	return m.flush()
 }
 
-// StopUnprompted asks droid, once, to stop what it does without a prompt. Where one runs, Cancel does that.
+// StopUnprompted asks droid, once, to stop what it does without a prompt. Where droid has one, Cancel does that.
 func (m *Machine) StopUnprompted() []Action {
-	if m.running() == nil && m.interrupts == 0 {
+	if p := m.running(); (p == nil || p.kind == Process) && m.interrupts == 0 {
 		m.interrupts++
 		m.do(Interrupt{})
 		m.do(RefuseQuestions{})
@@ -92,7 +92,7 @@ func (m *Machine) dropWaiting() {
 // Keep protects the running command of ours from a cancel and from droid's death: what it has asked for cannot be undone, so it ends when
 // that is done.
 func (m *Machine) Keep(id ID) {
-	if p := m.running(); p != nil && p.id == id && p.stage == starting {
+	if p := m.running(); p != nil && p.id == id && p.stage == answering {
 		p.stage = committed
 	}
 }
@@ -107,7 +107,7 @@ func (m *Machine) cancelRunning(now time.Time) {
 	case p.kind == Process:
 		m.do(Stop{p.id})
 	case p.stage == committed: // a cancel does not end it
-	case p.stage == starting:
+	case p.stage == starting, p.stage == answering:
 		m.do(RefuseQuestions{}) // before the next one begins
 		m.finish(p, End{Cancelled: true})
 		return

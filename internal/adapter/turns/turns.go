@@ -105,8 +105,9 @@ type stage int
 
 const (
 	waiting   stage = iota // for its turn
-	starting               // waits for a droid, or is answered here
-	committed              // is answered here, and neither a cancel nor droid's death ends it, see Keep
+	starting               // is being prepared for droid, see NeedDroid
+	answering              // is answered here, see Run
+	committed              // the same, and neither a cancel nor droid's death ends it, see Keep
 	sent                   // is on its way to droid
 	taken                  // droid has it
 	lingering              // droid has ended its turn, and not all messages that belong to it
@@ -222,17 +223,18 @@ func (m *Machine) next() {
 	if m.waits(of, p.place) {
 		return
 	}
-	p.stage = starting
 	if p.toDroid() {
+		p.stage = starting
 		m.do(NeedDroid{p.id})
 	} else {
+		p.stage = answering
 		m.do(Run{p.id})
 	}
 }
 
 // Ready reports that a prompt is prepared; it is sent now. It is ignored if the prompt no longer runs, as after ProcessExited.
 func (m *Machine) Ready(id ID) []Action {
-	if p := m.running(); p != nil && p.id == id && p.toDroid() && p.stage == starting {
+	if p := m.running(); p != nil && p.id == id && p.stage == starting {
 		m.send(p)
 	}
 	return m.flush()

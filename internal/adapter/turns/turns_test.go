@@ -69,6 +69,14 @@ func TestStopUnprompted(t *testing.T) {
 	require.Empty(t, m.Accept(1, ToDroid))
 	require.Equal(t, []Action{NeedDroid{1}}, append(m.InterruptDone(), m.StartNext()...))
 	require.Empty(t, m.StopUnprompted(), "a cancel of the prompt does it")
+
+	m = New(numbered())
+	m.Accept(1, Process)
+	m.Cancel(begin)
+	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.StopUnprompted(), "while a program of the user's runs")
+	require.Empty(t, m.Accept(2, ToDroid))
+	require.Empty(t, m.Complete(1)[1:], "the next prompt waits for the answer, too")
+	require.Equal(t, []Action{NeedDroid{2}}, append(m.InterruptDone(), m.StartNext()...))
 }
 
 // TestPatienceEndsOnTime: at the time itself (quirk 25).
@@ -307,7 +315,7 @@ func TestKeptCommand(t *testing.T) {
 	m := New(numbered())
 	require.Equal(t, []Action{Run{1}}, m.Accept(1, Here))
 	m.Keep(2) // another one, which has ended
-	require.Equal(t, starting, m.running().stage)
+	require.Equal(t, answering, m.running().stage)
 	m.Keep(1)
 	require.Equal(t, []Action{RefuseQuestions{}}, m.Cancel(begin))
 	require.Empty(t, m.CancelOne(begin, 1))
