@@ -28,7 +28,7 @@ func (p *userPrompt) begin() {
 	p.cancelPreparation = cancel
 	s.mu.Go(func() {
 		err := p.prepare(ctx)
-		for err == nil && ctx.Err() == nil && s.proc.Client() == nil { // something else has ended droid in the meantime
+		for err == nil && ctx.Err() == nil && (s.proc.Client() == nil || s.proc.Ending()) { // something else has ended droid in the meantime
 			err = p.prepare(ctx)
 		}
 		switch {

@@ -15,8 +15,8 @@ import (
 type ending int
 
 const (
-	// replaced leaves the session without a droid. The process is asked to end, and is gone before another one loads the session. A turn
-	// that it works on fails; a prompt that is being prepared gets another droid.
+	// replaced leaves the session without a droid. The process is asked to end, and is gone before another one loads the session. It has no
+	// prompt; one that is being prepared gets another droid. A turn of droid's own ends.
 	replaced ending = iota
 	// killed stops droid at once. The session still processes its last output, and whatever needs a droid waits until the process is gone.
 	killed
@@ -96,8 +96,8 @@ func (s *Session) droidExited() {
 func (s *Session) endWork() {
 	s.servers.ProcessExited()
 	s.fileCalls.End()
-	s.readNoMore()
 	s.apply(s.proc.Normalizer().Exited(time.Now()))
+	s.readNoMore() // what the prompts are answered by is not held back
 	s.questions.DroidExited()
 }
 

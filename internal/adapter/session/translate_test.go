@@ -65,6 +65,22 @@ func TestWhyAnEditFailedOnASlowDisk(t *testing.T) {
 	}
 }
 
+// The response of a prompt whose droid exits does not wait for the reason of a failed edit, and nothing follows it.
+func TestDroidExitsBehindAFailedEdit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := failsToEdit(t, func(d *fakedroid.Droid) error { return d.Die(1, "") })
+		e.agent.Calls.BeforeCall = func(call files.CallName) {
+			if call == "Store.Results" {
+				time.Sleep(time.Second)
+			}
+		}
+		require.Contains(t, e.run("edit"), "-32603 ")
+		time.Sleep(time.Minute)
+		told := e.updates()
+		require.Contains(t, told[len(told)-1], "end -32603 ")
+	})
+}
+
 // TestFailedEditOfACancelledTurn checks that the reason for a failed edit is read concurrently with the turn, and shown before its
 // response.
 func TestFailedEditOfACancelledTurn(t *testing.T) {
