@@ -221,7 +221,7 @@ func (s *Session) ChangeOption(c *wire.Call, ordered func(), id, value string) (
 }
 
 // refusedLines says that the prompts on the editor's lines up to a number are not to go to droid, and why: they were meant for a mode that
-// was not set.
+// was not set, or for what a panic has ended.
 type refusedLines struct {
 	upTo int64
 	why  error
@@ -237,7 +237,15 @@ func (s *Session) finishChange(change *turns.Change, why error) {
 	s.prompts.FinishChange(change, why)
 }
 
-// checkLine returns an error for a prompt that was sent behind a mode that was not set, see finishChange.
+// loseChanges ends all changes, and with why the prompts that the editor sent behind them, see finishChange.
+func (s *Session) loseChanges(why error) {
+	if s.prompts.Changing() > 0 {
+		s.refused = refusedLines{s.deps.Conn.Lines(), why}
+	}
+	s.prompts.LoseChanges(why)
+}
+
+// checkLine returns an error for a prompt that was sent behind a change that failed, see finishChange.
 func (p *userPrompt) checkLine() (err *jsonrpc.Error) {
 	if p.line <= p.s.refused.upTo {
 		_, err = acperr.Stop(turns.End{Err: p.s.refused.why}, false)

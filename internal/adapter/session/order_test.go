@@ -150,6 +150,27 @@ func behindASlowRequest(t *testing.T, way, to, method string) {
 	require.Equal(t, "end_turn", ended(e.await(knows)))
 }
 
+// The same where the change to that mode panics.
+func TestPromptBehindASlowRequestAndAModeThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := fakedroid.WithSessions(new(fakedroid.Sessions))
+		e := begin(t, func(int) (*droid.Client, error) { return tappedDroid(slowSettings, uses(touch), store), nil })
+		e.agent.Calls.BeforeCall = func(call files.CallName) {
+			if call == "Store.Thread" {
+				time.Sleep(time.Second)
+			}
+		}
+		e.await(e.request("session/set_mode", e.inSession(`,"modeId":"auto-high"`)))
+		e.request("session/set_mode", e.inSession(`,"modeId":"normal"`))
+		e.request("session/set_title", e.inSession(`,"title":"slow"`))
+		behind := e.prompt("go")
+		time.Sleep(50 * time.Millisecond) // droid has not answered
+		e.posts(func(*session.Session) { panic("test") })
+		require.Contains(t, ended(e.await(behind)), "-32603 droid-acp failed: test")
+		require.Equal(t, "end_turn", e.run("I know it is auto-high"))
+	})
+}
+
 // A prompt that was sent after a change to a stricter mode, or a /mode, is not sent to droid if the change fails. It is sent if the editor
 // already knew of the failure, or if the failed change was to a more permissive mode.
 func TestPromptBehindAModeThatFails(t *testing.T) {

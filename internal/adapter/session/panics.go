@@ -22,7 +22,7 @@ func (s *Session) panicked(p any) {
 	s.logPanic("panic", p)
 	s.reportFault(fmt.Sprintf("droid-acp itself failed: %v\n%s", p, debug.Stack()))
 	s.endDroid(killed, "droid-acp itself failed")
-	s.prompts.LoseChanges(acperr.Panicked(p)) // before a command that makes one ends, and with it what was meant for that
+	s.loseChanges(acperr.Panicked(p)) // before a command that makes one ends, and with it what was meant for that
 	s.prompts.FailRunning(acperr.Panicked(p))
 	s.loseLoads(acperr.Panicked(p))
 }
