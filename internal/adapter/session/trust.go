@@ -240,17 +240,20 @@ func (p *userPrompt) asksTrust(ctx context.Context, project trust.Project) (answ
 		decline(s.show.NotTrustedText())
 		return true, false
 	}
+	end("Trusted") // a cancel ends the prompt during what follows, which continues
 	var err error
 	s.unlocked(s.Context, func(ctx context.Context) {
 		_, err = files.CallBounded(ctx, s.deps.Calls, "Trust.Trust", project.Root, files.NoResult(func() error { return s.deps.Config.Trust.Trust(project) }))
 	})
 	if err != nil {
 		s.log.Warn("the answer was not kept", zap.Error(err))
+		if ctx.Err() != nil {
+			return false, false // the next prompt asks again
+		}
 		end(notTrusted)
 		decline("Your yes could not be kept: " + err.Error() + ".")
 		return true, false
 	}
-	end("Trusted")
 	return true, true
 }
 

@@ -801,6 +801,46 @@ func TestProjectChangesBeforeAMessage(t *testing.T) {
 	})
 }
 
+// A cancel that comes while a yes is stored ends the prompt, and nothing follows the response.
+func TestCancelWhileAYesIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+		r.newSession()
+		r.ask = func(permission) string { return "trust" }
+		r.hanging.begin("Trust.Trust")
+		id := r.prompt("hello")
+		r.settle()
+		require.True(t, r.hanging.wasReached())
+		r.cancel()
+		require.Equal(t, "cancelled", ended(r.await(id)))
+		before := r.updates()
+		r.hanging.revive()
+		time.Sleep(3 * time.Second)
+		require.Equal(t, before, r.updates())
+	})
+}
+
+// A prompt that is sent into a running turn does not go to a droid that was started without what the project brings now.
+func TestProjectChangesBeforeASteeredPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{".factory/skills/x/SKILL.md": "x"})
+		r.turn = func(d *fakedroid.Droid) error {
+			time.Sleep(time.Minute)
+			return d.Say("", "went on")
+		}
+		require.Nil(t, r.newSession().Error)
+		require.Nil(t, r.set("follow_up", "steer").Error)
+		id := r.prompt("hello")
+		time.Sleep(time.Second)
+		r.write(t, ".factory/mcp.json", someServer)
+		second := r.prompt("more")
+		require.Contains(t, allOf(r.await(id).Error), "the project now brings 1 MCP server, which nobody has allowed")
+		require.Equal(t, "end_turn", ended(r.await(second)))
+		require.Equal(t, 1, r.questions())
+		time.Sleep(2 * time.Minute) // the scripted droid that was ended
+	})
+}
+
 // A yes that is typed is to what its user had read by then.
 func TestTypedYesIsToWhatWasShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

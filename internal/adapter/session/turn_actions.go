@@ -70,12 +70,13 @@ func (p *userPrompt) send(request string) {
 		s.proc.RestartSilence(time.Now()) // droid is waited for from now on
 	}
 	s.apply(s.proc.Normalizer().Begin(time.Now(), request, p.message.Text))
+	prepared := s.prompts.Runs(p.id) // and not sent while droid works on another one, see Machine.SetSteering
 	s.mu.Go(func() {
 		client, message, err := s.proc.Client(), p.message, error(nil)
-		if p.joined != nil { // what joins a turn was not prepared
+		if !prepared {
 			switch ended, unknown := s.killIfChanged(s.Context); {
 			case ended || s.proc.Client() != client:
-				return // endWork ends it with its turn
+				return // endWork ends the turn, and droidExited has the next droid get the prompt
 			case unknown != nil:
 				s.prompts.Rejected(time.Now(), p.id, acperr.NotLooked(s.cwd, unknown))
 				return
