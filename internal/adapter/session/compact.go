@@ -72,9 +72,17 @@ func (s *Session) Compact(ctx context.Context, instructions string) (done Compac
 	}
 	// The process that made the summary keeps sending the model the whole old conversation, even after loading the new session (0.99 to
 	// 0.225).
-	if err = s.switchSession(ctx, next, true); err == nil {
-		done.Hint = s.arrived(ctx, next, named)
+	end := func() {
 		s.update(s.show.EndCompactionWith(render.Compacted, render.CompactionFacts{Summary: summary})...)
+	}
+	forget = s.whenEnded(ctx, end)
+	err = s.switchSession(ctx, next, true)
+	forget()
+	if err == nil {
+		if ctx.Err() == nil {
+			end()
+		}
+		done.Hint = s.arrived(ctx, next, named)
 	}
 	return done, err
 }

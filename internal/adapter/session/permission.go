@@ -35,13 +35,18 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	var p *render.Permission
 	session, view := s.asker(ev)
 	decision := render.Decision{Option: stream.OptionCancel}
-	q := s.questions.Open(ev.RequestID, func(outcome updates.Outcome) {
-		if p != nil {
-			s.updateIn(session, p.After...)
-			if !p.Refused {
-				s.subagentAsks(session, -1)
-			}
+	answered := func() {
+		if p == nil {
+			return
 		}
+		s.updateIn(session, p.After...)
+		if !p.Refused {
+			s.subagentAsks(session, -1)
+		}
+		p = nil
+	}
+	q := s.questions.Open(ev.RequestID, func(outcome updates.Outcome) {
+		answered()
 		switch outcome {
 		case updates.NotWithdrawn:
 			r.give(decision)
@@ -64,7 +69,9 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	}
 	s.updateIn(session, p.Before...)
 	if !p.Refused && q.Run(ctx, s.out, p) == updates.NotWithdrawn {
-		decision = r.prepared(ctx, p.Decision()) // the request stays open in the meantime, so that a cancel still refuses it
+		decision = p.Decision()
+		answered()                              // a cancel ends the turn during what follows
+		decision = r.prepared(ctx, q, decision) // the request stays open in the meantime, so that a cancel still refuses it
 	}
 }
 
@@ -82,36 +89,44 @@ const planTime = 2 * time.Second
 
 // prepared does what must be done before droid gets a decision, and returns it. If the user picked one of several plans, a message names it
 // to droid: one that arrives while a permission waits becomes part of the running turn.
-func (r *permissionRequest) prepared(ctx context.Context, d render.Decision) render.Decision {
+func (r *permissionRequest) prepared(ctx context.Context, q *updates.Question, d render.Decision) render.Decision {
 	s, client := r.s, r.s.proc.Client()
+	refused := render.Decision{Option: stream.OptionCancel} // which is also what a withdrawn question gets, after whose turn nothing is shown
 	if d.Option == stream.OptionCancel || client == nil {
 		return d
 	}
 	if d.Option != stream.OptionOnce {
 		// droid writes its settings for such an answer, and then reads those of the project again (0.225).
 		ended, err := s.killIfChanged(ctx)
-		if err != nil {
+		switch {
+		case ended || q.IsWithdrawn():
+			return refused
+		case err != nil:
 			s.log.Warn("nobody could look at the project; the permission is withheld", zap.Error(err))
 			s.update(render.Notice("The project's files could not be read, so this was not allowed. Answer again with a choice that holds once."))
-		}
-		if ended || err != nil {
-			return render.Decision{Option: stream.OptionCancel}
+			return refused
 		}
 	}
 	s.doJobs(ctx, s.fileCalls.BeforeAnswer(r.ev.Tools)...)
-	if moved := r.moved(ctx); moved != "" {
+	switch moved := r.moved(ctx); {
+	case q.IsWithdrawn():
+		return refused
+	case moved != "":
 		s.log.Warn("a path of a permission request leads elsewhere than the user was shown; the permission is withheld")
 		s.refuseFor(moved)
-		return render.Decision{Option: stream.OptionCancel}
+		return refused
 	}
 	if d.Plan == "" {
 		return d
 	}
 	chosen := stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.Plan}
 	if err := s.unlockedFor(ctx, planTime, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) }); err != nil {
+		if q.IsWithdrawn() {
+			return refused
+		}
 		s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
 		s.update(render.Notice("droid did not take your choice of plan, so it was not approved."))
-		d.Option = stream.OptionCancel
+		return refused
 	}
 	return d
 }

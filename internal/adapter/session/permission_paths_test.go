@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,4 +120,30 @@ func TestPathThatCannotBeResolved(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A cancel that comes while the paths of an allowed request are resolved again ends the turn, and nothing follows the response.
+func TestCancelBehindAYes(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		project, _ := linked(t)
+		one, two := filepath.Join(project, "docs", "one.md"), filepath.Join(project, "docs", "two.md")
+		require.NoError(t, os.WriteFile(one, []byte("one\n"), 0o600))
+		require.NoError(t, os.WriteFile(two, []byte("one\n"), 0o600))
+		e, _ := editing(t, project, v, editOf(one, "one", "two"), editOf(two, "one", "two"))
+		var answered, cancelled atomic.Bool
+		var resolve func(string) (string, error)
+		resolve = e.agent.Texts.ResolveBy(func(path string) (string, error) {
+			if answered.Load() && cancelled.CompareAndSwap(false, true) {
+				e.cancel()
+				time.Sleep(400 * time.Millisecond)
+			}
+			return resolve(path)
+		})
+		e.ask = func(permission) string { answered.Store(true); return "proceed_once" }
+		require.Equal(t, "cancelled", e.run("tool"))
+		require.True(t, cancelled.Load())
+		before := e.updates()
+		time.Sleep(3 * time.Second)
+		require.Equal(t, before, e.updates())
+	})
 }

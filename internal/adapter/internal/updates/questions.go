@@ -123,6 +123,9 @@ func (q *Question) Close() Outcome {
 // Withdraw withdraws the question. The caller of Questions.Open must close it.
 func (q *Question) Withdraw() { q.withdraw(Withdrawn) }
 
+// IsWithdrawn reports whether the question was withdrawn.
+func (q *Question) IsWithdrawn() bool { return q.outcome != NotWithdrawn }
+
 // withdraw sets the outcome of a question, and closes the question if it waits in WaitUntil or Run; otherwise the caller of Questions.Open
 // closes it later, and until then it stays first in line. A refusal that droid has not got ends with droid.
 func (q *Question) withdraw(how Outcome) {
