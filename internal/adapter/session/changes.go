@@ -15,7 +15,7 @@ func (s *Session) beginChange(ctx context.Context, of turns.Scope) (*turns.Chang
 		return nil, err
 	}
 	change := s.prompts.Change(of)
-	err := s.mu.WaitFor(ctx, "what was asked", string(needTurn), func() bool { return change.Begun() || !s.prompts.Pending(change) })
+	err := s.mu.WaitFor(ctx, "what was asked", untilTurn, func() bool { return change.Begun() || !s.prompts.Pending(change) })
 	if err == nil {
 		err = context.Cause(ctx) // it may have been cancelled as it began
 	}

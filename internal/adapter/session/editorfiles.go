@@ -78,7 +78,7 @@ func (s *Session) runHook(ctx context.Context, h *filecalls.Hook) (answer hooks.
 	ctx, cancel := context.WithTimeout(ctx, announceTime)
 	defer cancel()
 	s.fileCalls.Hooked(h, s.cwd)
-	if s.mu.WaitFor(ctx, "a hook", string(needAnnounced), func() bool { return !s.fileCalls.Waits(h) }) != nil {
+	if s.mu.WaitFor(ctx, "a hook", untilAnnounced, func() bool { return !s.fileCalls.Waits(h) }) != nil {
 		s.fileCalls.Forget(h)
 	}
 	if h.Job != nil {

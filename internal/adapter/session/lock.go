@@ -41,8 +41,8 @@ func (s *Session) unlocked(ctx context.Context, f func(ctx context.Context)) {
 }
 
 // unlockedAs is unlocked; while it runs, /status shows who waits for what.
-func (s *Session) unlockedAs(ctx context.Context, who string, what need, f func(ctx context.Context)) {
-	s.mu.Unlocked(who, string(what), func() {
+func (s *Session) unlockedAs(ctx context.Context, who, what string, f func(ctx context.Context)) {
+	s.mu.Unlocked(who, what, func() {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(s.Context, cancel)()

@@ -33,7 +33,7 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 		})
 	}
 	s.mu.Go(func() {
-		release, ended := s.take(s.Context, &s.explains, "a word on MCP servers", needExplained)
+		release, ended := s.take(s.Context, &s.explains, "a word on MCP servers", untilExplained)
 		if ended != nil {
 			return
 		}

@@ -32,7 +32,7 @@ func (s *Session) LogInToMCP(ctx context.Context, name string) (reply string, er
 		err = s.callWithin(ctx, mcp.LoginTime, errLoginTime, func(ctx context.Context) error { return client.AuthenticateMCP(ctx, name) })
 		answered = true
 	})
-	given := s.mu.WaitFor(ctx, "a login", string(needAddress), func() bool { return answered || asked.Reply != "" })
+	given := s.mu.WaitFor(ctx, "a login", untilAddress, func() bool { return answered || asked.Reply != "" })
 	if s.servers.DropLogin(asked) && wasCancelled(ctx) {
 		s.cancelAuth(name)
 	}

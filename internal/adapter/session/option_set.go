@@ -18,7 +18,8 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// scopeOf says what a change of an option to this value is about. The mode decides what a turn may do from now on.
+// scopeOf says what a change of an option to this value is about. The mode decides what a turn may do from now on. It stays so while
+// the change waits: by itself droid changes only to a mode that asks less, as where it leaves spec mode.
 func scopeOf(s *Session, id, value string) turns.Scope {
 	if id == options.Mode && s.options.LosesNothing(stream.Mode(value)) && s.prompts.Changing() == 0 {
 		return turns.Stricter
@@ -229,7 +230,7 @@ type refusedLines struct {
 
 // finishChange ends a change, when its request is being answered. why, if not nil, ends the prompts that the editor sent before it could know
 // that: those in the queue by their place, those that have not reached the session by their line. Of the latter, what the connection has not
-// begun to read is not known.
+// begun to read is not known; what it reads between the response and this call is failed, rather one prompt too many than one too few.
 func (s *Session) finishChange(change *turns.Change, why error) {
 	if why != nil {
 		s.refused = refusedLines{s.deps.Conn.Lines(), why}

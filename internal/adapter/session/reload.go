@@ -294,7 +294,7 @@ func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary 
 func (r *reload) awaitRoom(ctx context.Context) bool {
 	s := r.s
 	for room := s.out.Full(); room != nil && ctx.Err() == nil; room = s.out.Full() {
-		s.unlockedAs(ctx, "a load", needRoom, func(ctx context.Context) {
+		s.unlockedAs(ctx, "a load", untilRoom, func(ctx context.Context) {
 			select {
 			case <-room:
 			case <-ctx.Done():

@@ -93,7 +93,7 @@ func (p *RewindPlan) leaveUnsafe() {
 
 // Rewind goes back as planned, and returns what became of the files. The thread continues in another session.
 func (s *Session) Rewind(ctx context.Context, p *RewindPlan) (text string, err error) {
-	titles, none := s.take(ctx, &s.titles, "a rewind", needTitle)
+	titles, none := s.take(ctx, &s.titles, "a rewind", untilTitle)
 	if none != nil { // it was cancelled, or the session ends
 		return "", cmp.Or(context.Cause(ctx), error(none))
 	}

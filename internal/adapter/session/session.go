@@ -60,8 +60,8 @@ type Session struct {
 	servers     mcp.Servers       // what it knows of its MCP servers, see mcp.go
 	show        *render.View      // what its editor has been shown
 	fileCalls   fileCalls         // what goes through the editor's files
-	titles      turns.Lock        // see needTitle
-	explains    turns.Lock        // see needExplained
+	titles      turns.Lock        // see untilTitle
+	explains    turns.Lock        // see untilExplained
 	loop        loop              // what wakes it by itself
 	ended       bool
 	storeLock   store.Lock // keeps other agents from deleting the session

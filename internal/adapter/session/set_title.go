@@ -121,7 +121,7 @@ func (s *Session) renameThread(ctx context.Context, title string) error {
 // renameAlone renames droid's current session, after the previous rename or rewind has ended. id is that session. The error is droid's, or
 // a noDroid.
 func (s *Session) renameAlone(ctx context.Context, title string) (id string, err error) {
-	release, failure := s.take(ctx, &s.titles, "a title", needTitle)
+	release, failure := s.take(ctx, &s.titles, "a title", untilTitle)
 	if failure != nil {
 		return s.droidID, &noDroid{failure}
 	}

@@ -14,7 +14,7 @@ import (
 // A waiter in a session names what it needs, and proceeds when that is there: whoever releases the session's lock looks which waiter may.
 // The turn machine knows what a prompt waits for before it runs.
 
-// need is a condition to wait for, in words for the user.
+// need is a condition for waitFor, in words for the user; satisfied evaluates it.
 type need string
 
 // What there is to wait for.
@@ -23,19 +23,23 @@ const (
 	needGone  need = "the droid before to be gone"
 	// Changes of settings, loads and forks take this one at a time: they must not overlap, since the answer to a load contains the
 	// settings, too. While one runs, the process is neither parked nor replaced by a load, and no prompt begins.
-	needCalls     need = "calls to droid before it" // see turns.Machine.RPC
-	needQuiet     need = "the prompt that runs"
-	needServers   need = "MCP servers to start"
-	needShown     need = "the editor to show the session"
-	needRoom      need = "the editor to read"
-	needRead      need = "files that are shown with what droid said"
-	needOthers    need = "a look whether another window has the session open"
-	needTurn      need = "its turn"
-	needTitle     need = "the title before it" // of two titles at once droid stores the later one twice, and within a rewind it is not known which session gets one (0.225.2)
-	needAnnounced need = "droid to announce the call"
-	needAddress   need = "droid to tell where to log in"
-	needExplained need = "what droid said of MCP servers before"
-	needAnswers   need = "droid to list its commands and tell its use of the context"
+	needCalls   need = "calls to droid before it" // see turns.Machine.RPC
+	needQuiet   need = "the prompt that runs"
+	needServers need = "MCP servers to start"
+	needShown   need = "the editor to show the session"
+	needRead    need = "files that are shown with what droid said"
+	needOthers  need = "a look whether another window has the session open"
+	needAnswers need = "droid to list its commands and tell its use of the context"
+)
+
+// What is waited for with a condition of its own, in words for the user.
+const (
+	untilRoom      = "the editor to read"
+	untilTurn      = "its turn"
+	untilTitle     = "the title before it" // of two titles at once droid stores the later one twice, and within a rewind it is not known which session gets one (0.225.2)
+	untilAnnounced = "droid to announce the call"
+	untilAddress   = "droid to tell where to log in"
+	untilExplained = "what droid said of MCP servers before"
 )
 
 // satisfied reports whether a need is met.
@@ -106,7 +110,7 @@ func (s *Session) waitFor(ctx context.Context, who string, needs ...need) *jsonr
 }
 
 // take takes a lock for who until release is called, also while the session's lock is given up. After an error there is nothing to release.
-func (s *Session) take(ctx context.Context, l *turns.Lock, who string, what need) (release func(), err *jsonrpc.Error) {
+func (s *Session) take(ctx context.Context, l *turns.Lock, who, what string) (release func(), err *jsonrpc.Error) {
 	me, taken := &turns.Taker{Who: who, Since: time.Now()}, false
 	l.Take(me)
 	release = func() { l.Release(me) }
@@ -115,14 +119,14 @@ func (s *Session) take(ctx context.Context, l *turns.Lock, who string, what need
 			release()
 		}
 	}()
-	err = s.waitError(s.mu.WaitFor(ctx, who, string(what), func() bool { return l.Holder() == me }))
+	err = s.waitError(s.mu.WaitFor(ctx, who, what, func() bool { return l.Holder() == me }))
 	taken = err == nil
 	return release, err
 }
 
 // lockRPC takes the lock of calls to droid until release is called.
 func (s *Session) lockRPC(ctx context.Context) (release func(), err *jsonrpc.Error) {
-	return s.take(ctx, &s.prompts.RPC, "a call to droid", needCalls)
+	return s.take(ctx, &s.prompts.RPC, "a call to droid", string(needCalls))
 }
 
 // waitError answers what does not wait any longer.

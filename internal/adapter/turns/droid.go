@@ -52,13 +52,14 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 
 // ProcessExited reports that droid died, and why. OutputRead follows: what droid said last may still end prompts. It does not count as a
 // crash while a cancelled prompt runs, since droid was most likely killed because it did not stop. accepted is the request ID of the last
-// prompt that droid accepted, for which Taken may not have been called yet.
+// prompt that droid accepted, for which Taken may not have been called yet. The preparation of a prompt that waits again is ignored (Ready, Fail)
+// until NeedDroid has it prepared again.
 func (m *Machine) ProcessExited(accepted string, why error) {
 	m.dead = true
 	if p := m.running(); p == nil || !p.cancelled {
 		m.crashes++
 	}
-	// At most two are not accepted: the one that runs, or one in addition to that.
+	// At most one is not accepted, the newest that was sent: another one is sent in addition only when droid has accepted that.
 	for _, p := range slices.Clone(m.queue) {
 		switch {
 		case !p.mayRepeat(accepted):

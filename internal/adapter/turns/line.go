@@ -15,7 +15,8 @@ const (
 	// 0.225). Nothing but the model's answer reports that it was made; where that takes longer
 	// than ModelCallTime, the user need not wait for it.
 	ModelCalls
-	// Stricter is a mode that asks for at least as much as the current one, if no change was requested before it.
+	// Stricter is a mode that asks for at least as much as the current one, if no change was requested before it. A prompt that is being
+	// prepared was asked before it and may be sent while it is under way.
 	Stricter
 
 	turn    // a prompt that begins a turn

@@ -20,7 +20,7 @@ type Questions struct {
 
 // Question is a permission request, a question of droid's or one of this agent's.
 type Question struct {
-	Concurrent bool   // a subagent asks, while droid continues
+	Concurrent bool   // a subagent asks, while droid continues, so that prompts do not wait for the answer, see Block
 	Session    string // of the subagent that asks, where that is shown as a session; "" for this one
 
 	of      *Questions
