@@ -28,7 +28,7 @@ type subagent struct {
 	parent      string    // the subagent that it works for; "" for droid itself
 	task        *openCall // its Task call; nil if droid did not name it
 	nested      bool      // works for a subagent of that call
-	since       time.Time // earlier lines of its file are of a previous call; zero for no such limit
+	since       time.Time // earlier lines of its file are of a previous call
 	hasNewLines bool      // its file has later lines
 
 	background  bool      // not waited for: continues when its call has ended
@@ -67,11 +67,8 @@ func (n *Normalizer) subagentAvailable(ev stream.ChildSessionAvailable) {
 	if old := n.subagents[ev.ChildID]; !stream.ValidSessionID(ev.ChildID) || old != nil && !old.stopped {
 		return
 	}
-	s := &subagent{id: ev.ChildID, name: cmp.Or(ev.Description, ev.Type, unnamedSubagent), kind: ev.Type, task: n.tools.newest[ev.ToolUseID]}
-	if ev.Timestamp > 0 {
-		s.since = time.UnixMilli(int64(ev.Timestamp)).Add(-clockSlack)
-	}
-	n.beginSubagent(s)
+	n.beginSubagent(&subagent{id: ev.ChildID, name: cmp.Or(ev.Description, ev.Type, unnamedSubagent), kind: ev.Type, task: n.tools.newest[ev.ToolUseID],
+		since: time.UnixMilli(int64(ev.Timestamp)).Add(-clockSlack)})
 }
 
 func (n *Normalizer) beginSubagent(s *subagent) {

@@ -95,13 +95,12 @@ func (n *Normalizer) subagentResult(s *subagent, r toolResult) {
 	switch {
 	case k >= 0:
 		c = s.requested[k]
-		s.requested = slices.Delete(s.requested, k, k+1)
 	case use.backgroundInput != nil && !r.IsError: // shown as a separate call, since what it started outlives it
 		c = n.findSubagentCall(s, stream.ToolUse{ID: r.ToolUseID, Name: use.name, Input: use.backgroundInput})
-		s.requested = slices.DeleteFunc(s.requested, func(a *subagentCall) bool { return a == c })
 	default:
 		return
 	}
+	s.requested = slices.DeleteFunc(s.requested, func(a *subagentCall) bool { return a == c })
 	n.endSubagentCall(c, trimErrorPrefix(ToolEnded{Content: r.Content, IsError: r.IsError}))
 }
 

@@ -207,6 +207,14 @@ func TestQuirk40_DroidDies(t *testing.T) {
 	k.says()
 }
 
+// A subagent may have ended without an answer.
+func TestQuirk40_ReportWithoutOutput(t *testing.T) {
+	r, ok := reportOf(stream.Message{ID: reportIDPrefix + "1", Content: []stream.ContentBlock{
+		text("Background task completed.\ntask_id: " + childOne + "\nreason: completed\noutput: \n\nBackground task \"look\" (" + childOne + ") just completed.")}})
+	require.True(t, ok)
+	require.Equal(t, report{id: childOne, reason: "completed"}, r)
+}
+
 // A turn that a report begins may come between a prompt and its echo. Its end is not that of the prompt.
 func TestQuirk40_ReportBeforeThePrompt(t *testing.T) {
 	k := startsTask(t, childOne).push(inBackground("t", childOne), completed("completed", "u1"), idle)

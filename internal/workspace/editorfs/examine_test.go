@@ -114,6 +114,30 @@ func TestAutosaveIsWrittenOver(t *testing.T) {
 	}
 }
 
+// unreadable is an editor that cannot return its text.
+type unreadable struct{ instant }
+
+func (unreadable) ReadTextFile(context.Context, string) (string, error) {
+	return "", os.ErrPermission
+}
+
+// TestReadBackFails checks that an editor which cannot return its text is not taken to have that on disk, even if it had an earlier one.
+func TestReadBackFails(t *testing.T) {
+	e := &edit{Overlay: newFiles(Options{}).Overlay(async{unreadable{}}, OverlayOptions{}), lockedFile: &lockedFile{}, agreed: true}
+	require.Equal(t, findingUnseen, e.readBack(t.Context()))
+	require.False(t, e.agreed)
+}
+
+// TestLinkToAnotherFile checks that a symbolic link that leads elsewhere since is noticed.
+func TestLinkToAnotherFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink("a.txt", path))
+	e := &edit{lockedFile: &lockedFile{location: location{path: path, link: "a.txt"}}}
+	require.NoError(t, e.linked())
+	e.link = "b.txt"
+	require.Error(t, e.linked())
+}
+
 // TestOwnPartOfATextIsNotTold checks that a partial text, left by this program's failed write in place, is not reported as saved by the
 // editor, nor is one that somebody has saved over since.
 func TestOwnPartOfATextIsNotTold(t *testing.T) {

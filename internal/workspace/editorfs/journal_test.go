@@ -131,6 +131,25 @@ func TestReplayLeavesOtherFilesAlone(t *testing.T) {
 	}
 }
 
+// TestEntryInUse: the entry of an agent that lives is left alone, however old it is.
+func TestEntryInUse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.txt")
+	require.NoError(t, os.WriteFile(path, []byte("old\n"), 0o644))
+	f := newFiles(Options{Journal: filepath.Join(t.TempDir(), "journal")})
+	id := newID()
+	r, err := f.record(id, entry{Path: path, Resolved: path, Temp: tempName(id), Old: sum("old\n"), Sum: sum("new\n"), Mode: 0o644}, "new\n")
+	require.NoError(t, err)
+	at := time.Now().Add(-time.Hour)
+	require.NoError(t, os.Chtimes(r.path, at, at))
+	mend(t, f.journal)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "old\n", string(data))
+	r.forget()
+	f.Close()
+	require.NoDirExists(t, f.journal)
+}
+
 // TestMendedOnce: agents that start at the same time do not get in each other's way.
 func TestMendedOnce(t *testing.T) {
 	t.Parallel()

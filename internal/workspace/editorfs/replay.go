@@ -145,7 +145,6 @@ func (f *Files) replayEntry(path string) {
 		err = f.replayFile(r, e, text, began.ModTime())
 	}
 	if err != nil {
-		r.leave()
 		f.keepUnreplayed(path, e, err)
 		return
 	}

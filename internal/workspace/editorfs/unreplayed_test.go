@@ -342,6 +342,24 @@ func bounds(t *testing.T) {
 	require.Len(t, entries, maxKept)
 }
 
+// TestForgottenFiles checks that the file that was not used for longest is forgotten if there are too many, but none in use.
+func TestForgottenFiles(t *testing.T) {
+	f := newFiles(Options{})
+	defer f.cancel()
+	began := time.Now()
+	for i := range maxFileStates {
+		f.fileStates[fmt.Sprint(i)] = &fileState{used: began.Add(time.Duration(i))}
+	}
+	f.fileStates["0"].users, f.fileStates["1"].late, f.fileStates["2"].delivering = 1, &lateWrite{}, make(chan struct{})
+	f.fileState("4") // of those that are known none is forgotten
+	for _, forgotten := range []string{"3", "5"} {
+		require.Contains(t, f.fileStates, forgotten)
+		f.fileState("new before " + forgotten)
+		require.NotContains(t, f.fileStates, forgotten)
+		require.Len(t, f.fileStates, maxFileStates)
+	}
+}
+
 // TestNoLocks checks that edits work without locks, and that no entry is replayed that another agent may be working on.
 func TestNoLocks(t *testing.T) {
 	bubble(t, nil, func(r *room) {
