@@ -121,7 +121,7 @@ func TestInstructionsOutliveDroid(t *testing.T) {
 		model.On("killed", modelserver.Step{Text: "Working on it.", Hang: true})
 		lib := h.root(t, "rootLIB")
 		const words = "SAY-QUINCE"
-		c := startAgent(t, h, "--park-after", "500ms").initialize()
+		c := startAgent(t, h, "--park-after", "500ms", "--spare", "none").initialize()
 		var opened newSession
 		c.mustCall("session/new", h.with("", map[string]any{"additionalDirectories": []string{lib}, "_meta": map[string]any{"systemPrompt": map[string]any{"append": words}}}), &opened)
 		s := session{c, opened.SessionID}
