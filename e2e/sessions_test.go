@@ -286,7 +286,7 @@ func TestParkedSessionsHaveNoProcess(t *testing.T) {
 		model.On("hello", modelserver.Step{Text: "Hello."})
 		c := startAgent(t, h, "--park-after", "1s").initialize()
 		var sessions []session
-		for range 5 {
+		for range 3 {
 			var result newSession
 			c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}}, &result)
 			s := session{c, result.SessionID}
