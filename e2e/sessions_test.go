@@ -136,7 +136,7 @@ func TestLongHistoryLoadsWhole(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		require.NoError(t, os.WriteFile(filepath.Join(h.work, "a.txt"), []byte("content"), 0o644))
-		const turns = 40 // of four messages each
+		const turns = 27 // of four messages each
 		read := modelserver.ToolCall{Name: "Read", Args: map[string]any{"file_path": filepath.Join(h.work, "a.txt")}}
 		for i := range turns {
 			call := read
