@@ -53,6 +53,31 @@ func TestModelBreaksOff(t *testing.T) {
 	})
 }
 
+// A model that breaks off once and answers droid's second call makes a normal turn; the answer is sent once, and the text before the break
+// is marked as void.
+func TestModelBreaksOffOnce(t *testing.T) {
+	eachProvider(t, func(t *testing.T, model *modelserver.Server, h home, _ modelserver.Provider) {
+		const whole = "The whole answer, not a half."
+		model.On("go", modelserver.Step{Thinking: "Hm. ", Text: "Half of an ", Delay: 50 * time.Millisecond, Break: true, Times: 1}, modelserver.Step{Thinking: "Once more. ", Text: whole})
+		end := startAgent(t, h).open(h).prompt("go").end(failureLimit)
+		require.Nil(t, end.Err)
+		require.Equal(t, "end_turn", end.Stop)
+		seen := scene(end.Updates)
+		t.Logf("%q", seen)
+		answer := ""
+		for _, u := range end.chunks() {
+			if !u.isNotice() { // one quotes how the answer begins
+				answer += u.text()
+			}
+		}
+		require.Equal(t, 1, strings.Count(answer, whole))
+		require.True(t, strings.HasSuffix(answer, whole))
+		if answer != whole {
+			require.Contains(t, strings.Join(seen, "\n"), "broke off")
+		}
+	})
+}
+
 // The agent's own notices are for the user: the model's next request has the prompt and the answers, and nothing of them.
 func TestNoticesStayOutOfTheModelsRequests(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -235,29 +260,5 @@ func TestProviders(t *testing.T) {
 			require.Contains(t, string(last.Body), modelserver.Signature, "the provider gets its thinking back")
 			require.Contains(t, string(last.Body), "I think again.")
 		}
-		session{c, s.id}.breaksOffOnce(t, model)
 	})
-}
-
-// breaksOffOnce checks that a model that breaks off once and answers droid's second call makes a normal turn; the answer is sent once, and
-// the text before the break is marked as void.
-func (s session) breaksOffOnce(t *testing.T, model *modelserver.Server) {
-	const whole = "The whole answer, not a half."
-	model.On("break", modelserver.Step{Thinking: "Hm. ", Text: "Half of an ", Delay: 50 * time.Millisecond, Break: true, Times: 1}, modelserver.Step{Thinking: "Once more. ", Text: whole})
-	end := s.prompt("break off").end(failureLimit)
-	require.Nil(t, end.Err)
-	require.Equal(t, "end_turn", end.Stop)
-	seen := scene(end.Updates)
-	t.Logf("%q", seen)
-	answer := ""
-	for _, u := range end.chunks() {
-		if !u.isNotice() { // one quotes how the answer begins
-			answer += u.text()
-		}
-	}
-	require.Equal(t, 1, strings.Count(answer, whole))
-	require.True(t, strings.HasSuffix(answer, whole))
-	if answer != whole {
-		require.Contains(t, strings.Join(seen, "\n"), "broke off")
-	}
 }
