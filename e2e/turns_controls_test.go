@@ -335,6 +335,16 @@ func TestCancelWithFollowUps(t *testing.T) {
 			one.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
 			return one
 		}
+		// Cancelling only the running request: droid drops the prompt steered behind it, which is sent again and answered.
+		t.Run("the request", func(t *testing.T) {
+			model.On("then", modelserver.Step{Text: "Done, too."})
+			one, two := begins(t, 100), s.prompt("then that")
+			s.notify("$/cancel_request", map[string]any{"requestId": one.request})
+			require.Equal(t, "cancelled", one.end(turnLimit).Stop)
+			end := two.done()
+			require.Contains(t, end.text(), "Done, too.")
+			require.NotContains(t, s.text(one.from), "discarded", "it was sent again")
+		})
 		// A cancel while the steered prompt waits, or is being sent to droid, ends both; the next prompt works. (droid may have added the
 		// waiting one to its history.)
 		t.Run("one", func(t *testing.T) {
@@ -360,16 +370,6 @@ func TestCancelWithFollowUps(t *testing.T) {
 				require.Equal(t, "cancelled", end.Stop)
 				require.Less(t, end.At.Sub(begin), cancelLimit)
 			}
-		})
-		// Cancelling only the running request: droid drops the prompt steered behind it, which is sent again and answered.
-		t.Run("the request", func(t *testing.T) {
-			model.On("then", modelserver.Step{Text: "Done, too."})
-			one, two := begins(t, 100), s.prompt("then that")
-			s.notify("$/cancel_request", map[string]any{"requestId": one.request})
-			require.Equal(t, "cancelled", one.end(turnLimit).Stop)
-			end := two.done()
-			require.Contains(t, end.text(), "Done, too.")
-			require.NotContains(t, s.text(one.from), "discarded", "it was sent again")
 		})
 	})
 }
