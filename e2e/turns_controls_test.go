@@ -323,7 +323,7 @@ func (s session) followsUp(t *testing.T, model *modelserver.Server, behaviour, m
 	require.Equal(t, []string{begin, then}, said)
 }
 
-// Cancels of prompts that are steered into a turn, in one session.
+// Cancels of prompts that are steered into a turn, in one session (quirk 2).
 func TestCancelWithFollowUps(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("after", modelserver.Step{Text: "Still here."})
@@ -359,7 +359,7 @@ func TestCancelWithFollowUps(t *testing.T) {
 				require.Equal(t, "Still here.", s.prompt("after").end(turnLimit).text())
 			}
 		})
-		// Of several prompts that wait in droid, an interrupt drops all in one message: each ends, without droid being killed for it (quirk 2).
+		// Of several prompts that wait in droid, an interrupt drops all in one message: each ends, without droid being killed for it.
 		t.Run("two", func(t *testing.T) {
 			one, two, three := begins(t, 300), s.prompt("then that"), s.prompt("at last this")
 			time.Sleep(500 * time.Millisecond) // droid has them

@@ -113,6 +113,7 @@ func TestQuestionsInAForm(t *testing.T) {
 	})
 }
 
+// Questions to a client without forms are choices, also those without options (quirk 37).
 func TestQuestionsAsChoices(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		questionModel(model, "choose", "decline", "dismiss", "leave")

@@ -138,7 +138,7 @@ func (c *client) modesAfter(from int) []string {
 	return modes
 }
 
-// What a session does with each answer to a plan.
+// What a session does with each answer to a plan (quirk 23).
 func TestSpec(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		spec(model)
@@ -169,7 +169,7 @@ func TestSpec(t *testing.T) {
 			require.True(t, strings.HasSuffix(end.text(), "It is done."), "%q", end.text())
 			require.NoError(t, os.Remove(planned))
 		})
-		// The editor gets the mode that droid reports (quirk 23).
+		// The editor gets the mode that droid reports.
 		t.Run("approved with autonomy", func(t *testing.T) {
 			turn, _, asked := asks(func(p permission) string {
 				for _, o := range p.Options {
