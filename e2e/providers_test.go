@@ -172,6 +172,9 @@ func TestProviderOfTheClient(t *testing.T) {
 func TestProviderMethods(t *testing.T) {
 	provided(t, func(t *testing.T, model *modelserver.Server, h home) {
 		kept := newHome(t, h.version, model.URL()).keeps(t)
+		for _, in := range []*home{&h, &kept} {
+			in.env = append(in.env, "DROID_ACP_SPARE=none") // each change of the provider would replace it
+		}
 		for _, declared := range []bool{false, true} {
 			for _, where := range []string{"live", "restarted", "window 1", "window 2"} {
 				in, c := h, (*client)(nil)
@@ -179,7 +182,7 @@ func TestProviderMethods(t *testing.T) {
 					in = kept
 					c = startKept(t, in)
 				} else {
-					c = startAgent(t, in, "--spare", "none") // each change of the provider would replace it
+					c = startAgent(t, in)
 				}
 				capabilities := map[string]any{}
 				if declared {
