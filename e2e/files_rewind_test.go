@@ -40,8 +40,12 @@ func TestRewindNamesLostChanges(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		c := startAgent(t, h, "--files", "disk")
 		c.initialize()
+		s := c.openSession(h) // each case leaves it at the point before its first prompt
 		for name, tc := range cases {
 			t.Run(name, func(t *testing.T) {
+				if h.version == oldDroid {
+					s = c.openSession(h) // it knows no files in one that it has loaded
+				}
 				file := filepath.Join(h.work, name)
 				first := toEdit(file, "old", "new")
 				if tc.create {
@@ -56,7 +60,6 @@ func TestRewindNamesLostChanges(t *testing.T) {
 					time.Sleep(tc.allow)
 					return allowOnce(p)
 				})
-				s := c.openSession(h)
 				s.say("first, " + name)
 				if tc.between != "" {
 					require.NoError(t, os.WriteFile(file, []byte(tc.between), 0o600))

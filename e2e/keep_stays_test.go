@@ -166,7 +166,7 @@ func TestQueriesLeaveNoProcess(t *testing.T) {
 		stays := startKept(t, h).initialize()
 		stays.catchUp()
 		require.Empty(t, h.droidIDs(t))
-		for range 6 {
+		for range 2 {
 			c := startKept(t, h).initialize()
 			c.openSession(h)
 			_ = c.stdin.Close()

@@ -344,6 +344,9 @@ func TestAnswerOutlivesItsServer(t *testing.T) {
 			"stopped": func(h home) { h.serverCommand(t, "stop") },
 		} {
 			t.Run(name+" in a command", func(t *testing.T) {
+				if testing.Short() && name == "killed" {
+					t.Skip("not in a short run: the others have this end and this moment")
+				}
 				model := newModel(t)
 				work(model)
 				h := newHome(t, h.version, model.URL()).keeps(t)
@@ -360,6 +363,9 @@ func TestAnswerOutlivesItsServer(t *testing.T) {
 				require.Equal(t, 8, strings.Count(strings.Join(texts, ""), "One word after the other."), texts)
 			})
 			t.Run(name, func(t *testing.T) {
+				if testing.Short() && name == "stopped" {
+					t.Skip("not in a short run: the others have this end and this moment")
+				}
 				model := newModel(t)
 				model.On("work", modelserver.Step{Text: strings.Repeat("One word after the other. ", 50), Delay: 40 * time.Millisecond})
 				h := newHome(t, h.version, model.URL()).keeps(t)

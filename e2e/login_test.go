@@ -38,7 +38,7 @@ const loginLimit = 90 * time.Second
 // Without a network droid's own error is the answer, and droid exits afterwards.
 func TestLoginOffline(t *testing.T) {
 	eachVersion(t, func(t *testing.T, _ *modelserver.Server, h home) {
-		c := startAgent(t, h).initialize()
+		c := startAgent(t, h, "--spare", "none").initialize()
 		for method, says := range map[string]string{
 			"device-pairing":  "Device authentication failed",
 			"factory-login":   "Device authentication failed",

@@ -98,20 +98,20 @@ func TestMCPPermissionIsTakenBack(t *testing.T) {
 		for _, word := range []string{"firstx", "secondx", "thirdx"} {
 			model.On(word, modelserver.Step{Text: "I call it. ", Tools: []modelserver.ToolCall{{ID: word, Name: "tiny___echo", Args: map[string]any{"text": "x"}}}}, modelserver.Step{Text: "Done."})
 		}
+		c := startAgent(t, h)
+		s := c.open(h)
 		for option, listed := range map[string]string{"proceed_always_tools": "tiny: echo", "proceed_always_server": "tiny: all tools"} {
-			t.Run(option, func(t *testing.T) {
-				c := startAgent(t, h).onPermission(func(permission) string { return option })
-				s := c.open(h)
-				s.say("firstx")
-				require.Len(t, c.asked(), 1)
-				require.Contains(t, s.say("/permissions"), "- allowed, MCP: `"+listed+"`")
-				s.say("secondx")
-				require.Len(t, c.asked(), 1)
-				require.Contains(t, s.say("/permissions forget "+listed), "Taken back: `"+listed+"`")
-				s.say("thirdx")
-				require.Len(t, c.asked(), 2)
-				s.say("/permissions forget " + listed)
-			})
+			c.onPermission(func(permission) string { return option })
+			before := len(c.asked())
+			s.say("firstx")
+			require.Len(t, c.asked(), before+1, option)
+			require.Contains(t, s.say("/permissions"), "- allowed, MCP: `"+listed+"`")
+			s.say("secondx")
+			require.Len(t, c.asked(), before+1, option)
+			require.Contains(t, s.say("/permissions forget "+listed), "Taken back: `"+listed+"`")
+			s.say("thirdx")
+			require.Len(t, c.asked(), before+2, option)
+			s.say("/permissions forget " + listed)
 		}
 	})
 }

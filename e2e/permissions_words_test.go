@@ -165,31 +165,28 @@ func TestRefusalTextWithFollowUpsAndCancels(t *testing.T) {
 // Of several tools one is allowed and another refused with a reason: the model gets both in the same prompt, whichever was answered first.
 func TestRefusalOfOneOfSeveralWithText(t *testing.T) {
 	t.Parallel()
-	for first, name := range map[bool]string{true: "the first", false: "the second"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			model := newModel(t)
-			h := newHome(t, newDroid, model.URL()) // 0.99 asks once for both
-			model.On("several", modelserver.Step{Text: "I do both. ", Tools: []modelserver.ToolCall{execute("c", "touch made"),
-				{ID: "d", Name: "Create", Args: map[string]any{"file_path": filepath.Join(h.work, "created"), "content": "x\n"}}}},
-				modelserver.Step{Text: "Goes on."})
-			model.On("because", modelserver.Step{Text: "I see."})
-			c := startAgent(t, h)
-			s := c.openAs(h, forms)
-			saying(c, "because")
-			asked := 0
-			c.onPermission(func(p permission) string {
-				if asked++; (asked == 1) == first {
-					return refuseWithWords(p)
-				}
-				return allowOnce(p)
-			})
-			end := s.prompt("several").end(turnLimit)
-			require.Nil(t, end.Err)
-			require.Equal(t, []string{"because 1"}, end.userTexts())
-			require.ElementsMatch(t, []string{"completed", "failed"}, end.tools())
-			require.Equal(t, "I do both. I see.", end.text(), "the turn ends with a refusal, also where something was allowed")
+	model := newModel(t)
+	h := newHome(t, newDroid, model.URL()) // 0.99 asks once for both
+	model.On("because", modelserver.Step{Text: "I see."})
+	c := startAgent(t, h)
+	s := c.openAs(h, forms)
+	for first, name := range map[bool]string{true: "first", false: "second"} {
+		model.On(name, modelserver.Step{Text: "I do both. ", Tools: []modelserver.ToolCall{execute("c-"+name, "touch made"),
+			{ID: "d-" + name, Name: "Create", Args: map[string]any{"file_path": filepath.Join(h.work, name), "content": "x\n"}}}},
+			modelserver.Step{Text: "Goes on."})
+		saying(c, "because")
+		asked := 0
+		c.onPermission(func(p permission) string {
+			if asked++; (asked == 1) == first {
+				return refuseWithWords(p)
+			}
+			return allowOnce(p)
 		})
+		end := s.prompt(name).end(turnLimit)
+		require.Nil(t, end.Err, name)
+		require.Equal(t, []string{"because 1"}, end.userTexts(), name)
+		require.ElementsMatch(t, []string{"completed", "failed"}, end.tools(), name)
+		require.Equal(t, "I do both. I see.", end.text(), "%s: the turn ends with a refusal, also where something was allowed", name)
 	}
 }
 

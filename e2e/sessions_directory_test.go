@@ -179,14 +179,15 @@ func TestMovedProject(t *testing.T) {
 		}
 		before, after := filepath.Join(h.dir, "before"), filepath.Join(h.dir, "after")
 		require.NoError(t, os.Mkdir(before, 0o755))
-		c := startAgent(t, h).onPermission(allowOnce).initialize()
+		spareless := []string{"--spare", "none"} // the sessions are in other directories than the agents
+		c := startAgent(t, h, spareless...).onPermission(allowOnce).initialize()
 		var s newSession
 		c.mustCall("session/new", map[string]any{"cwd": before, "mcpServers": []any{}}, &s)
 		session{c, s.SessionID}.worksIn(model, "first", before)
 		c.end(h)
 		require.NoError(t, os.Rename(before, after))
 
-		c = startAgent(t, h)
+		c = startAgent(t, h, spareless...)
 		c.onPermission(allowOnce)
 		c.initialize()
 		_, err := c.call("session/load", stored(s.SessionID, before))
@@ -200,7 +201,7 @@ func TestMovedProject(t *testing.T) {
 		require.FileExists(t, filepath.Join(after, "third.txt"))
 		c.end(h)
 
-		c = startAgent(t, h)
+		c = startAgent(t, h, spareless...)
 		c.onPermission(allowOnce)
 		c.initialize()
 		c.mustCall("session/resume", stored(s.SessionID, after), nil)

@@ -121,7 +121,7 @@ func TestInstructionsOutliveDroid(t *testing.T) {
 		model.On("killed", modelserver.Step{Text: "Working on it.", Hang: true})
 		lib := h.root(t, "rootLIB")
 		const words = "SAY-QUINCE"
-		c := startAgent(t, h, "--park-after", "500ms").initialize()
+		c := startAgent(t, h, "--park-after", "500ms", "--spare", "none").initialize()
 		var opened newSession
 		c.mustCall("session/new", h.with("", map[string]any{"additionalDirectories": []string{lib}, "_meta": map[string]any{"systemPrompt": map[string]any{"append": words}}}), &opened)
 		s := session{c, opened.SessionID}
@@ -157,7 +157,7 @@ func TestWorkInAnotherRoot(t *testing.T) {
 			return modelserver.Step{Tools: []modelserver.ToolCall{{ID: id, Name: name, Args: args}}}
 		}
 		model.On("work", call("t1", "Read", map[string]any{"file_path": old}), call("t2", "Create", map[string]any{"file_path": made, "content": "new\n"}), modelserver.Step{Text: "Done."})
-		c := startAgent(t, h).onPermission(allowOnce).initialize()
+		c := startAgent(t, h, "--spare", "none").onPermission(allowOnce).initialize()
 		var opened newSession
 		c.mustCall("session/new", h.with("", map[string]any{"additionalDirectories": []string{lib}}), &opened)
 		s := session{c, opened.SessionID}

@@ -136,7 +136,7 @@ func TestLongHistoryLoadsWhole(t *testing.T) {
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		require.NoError(t, os.WriteFile(filepath.Join(h.work, "a.txt"), []byte("content"), 0o644))
-		const turns = 40 // of four messages each
+		const turns = 27 // of four messages each
 		read := modelserver.ToolCall{Name: "Read", Args: map[string]any{"file_path": filepath.Join(h.work, "a.txt")}}
 		for i := range turns {
 			call := read
@@ -286,7 +286,7 @@ func TestParkedSessionsHaveNoProcess(t *testing.T) {
 		model.On("hello", modelserver.Step{Text: "Hello."})
 		c := startAgent(t, h, "--park-after", "1s").initialize()
 		var sessions []session
-		for range 5 {
+		for range 3 {
 			var result newSession
 			c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}}, &result)
 			s := session{c, result.SessionID}

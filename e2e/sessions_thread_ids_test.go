@@ -122,7 +122,7 @@ func TestThreadKeepsItsID(t *testing.T) {
 		c.mustCall("session/close", map[string]any{"sessionId": forked[1]}, nil)
 
 		// Another agent does not delete it under this one's droid, by any of its IDs.
-		other := startAgent(t, h).initialize()
+		other := startAgent(t, h, "--spare", "none").initialize()
 		for _, id := range ids {
 			_, err := other.call("session/delete", map[string]any{"sessionId": id})
 			require.NotNil(t, err)

@@ -158,80 +158,72 @@ var terminals = map[string]any{"_meta": map[string]any{"terminal_output": true}}
 
 func TestCommandInATerminal(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		countModel(model)
-		c := startAgent(t, h).onPermission(allowOnce)
-		end := c.openAs(h, terminals).prompt("count").end(turnLimit)
-		require.Nil(t, end.Err)
-		updates := end.ofTool("a")
-		shown, pieces, exit := terminalOf(t, updates)
-		t.Logf("%d pieces", pieces)
-		if h.version == newDroid {
-			require.GreaterOrEqual(t, pieces, 10)
-		}
-		require.Equal(t, counted(), shown, "all output, once")
-		require.Equal(t, 0, *exit)
-		items := updates[len(updates)-1].items()
-		require.Len(t, items, 1)
-		require.Equal(t, "terminal", items[0].Type)
-	})
-}
+		s := startAgent(t, h).onPermission(allowOnce).openAs(h, terminals)
+		t.Run("short", func(t *testing.T) {
+			countModel(model)
+			end := s.prompt("count").end(turnLimit)
+			require.Nil(t, end.Err)
+			updates := end.ofTool("a")
+			shown, pieces, exit := terminalOf(t, updates)
+			t.Logf("%d pieces", pieces)
+			if h.version == newDroid {
+				require.GreaterOrEqual(t, pieces, 10)
+			}
+			require.Equal(t, counted(), shown, "all output, once")
+			require.Equal(t, 0, *exit)
+			items := updates[len(updates)-1].items()
+			require.Len(t, items, 1)
+			require.Equal(t, "terminal", items[0].Type)
+		})
+		// More output than droid's window of 8 kB.
+		t.Run("long", func(t *testing.T) {
+			model.On("long", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{
+				execute("l", "for i in 1 2 3 4 5 6 7 8; do seq ${i}000 ${i}400; sleep 0.5; done")}}, modelserver.Step{Text: "Done."})
+			end := s.prompt("long").end(turnLimit)
+			require.Nil(t, end.Err)
+			updates := end.ofTool("l")
+			shown, pieces, exit := terminalOf(t, updates)
+			last := updates[len(updates)-1].items()
+			t.Logf("%d pieces, %d bytes, ends with %s", pieces, len(shown), last[0].Type)
+			require.Equal(t, 0, *exit)
+			text := shown
+			if last[0].Type != "terminal" {
+				text = itemText(last)
+			}
+			require.Contains(t, text, "\n8399\n8400")
+			require.Equal(t, 1, strings.Count(text, "8400"))
+		})
+		t.Run("failing", func(t *testing.T) {
+			slow := execute("b", "echo begin; sleep 60")
+			slow.Args.(map[string]any)["timeout"] = 2
+			model.On("exit", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("d", "echo out; exit 3")}}, modelserver.Step{Text: "Done."})
+			model.On("timeout", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{slow}}, modelserver.Step{Text: "Done."})
+			model.On("stopped", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("c", "echo begin; sleep 60")}})
+			end := s.prompt("exit").end(turnLimit)
+			require.Equal(t, []string{"failed"}, end.tools())
+			shown, _, exit := terminalOf(t, end.ofTool("d"))
+			require.Equal(t, "out\n", shown)
+			require.Equal(t, 3, *exit)
 
-// More output than droid's window of 8 kB.
-func TestLongCommandInATerminal(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		model.On("long", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{
-			execute("a", "for i in 1 2 3 4 5 6 7 8; do seq ${i}000 ${i}400; sleep 0.5; done")}}, modelserver.Step{Text: "Done."})
-		c := startAgent(t, h).onPermission(allowOnce)
-		end := c.openAs(h, terminals).prompt("long").end(turnLimit)
-		require.Nil(t, end.Err)
-		updates := end.ofTool("a")
-		shown, pieces, exit := terminalOf(t, updates)
-		last := updates[len(updates)-1].items()
-		t.Logf("%d pieces, %d bytes, ends with %s", pieces, len(shown), last[0].Type)
-		require.Equal(t, 0, *exit)
-		text := shown
-		if last[0].Type != "terminal" {
-			text = itemText(last)
-		}
-		require.Contains(t, text, "\n8399\n8400")
-		require.Equal(t, 1, strings.Count(text, "8400"))
-	})
-}
+			end = s.prompt("timeout").end(turnLimit)
+			require.Equal(t, []string{"failed"}, end.tools(), "a timeout is no success")
+			updates := end.ofTool("b")
+			shown, _, exit = terminalOf(t, updates)
+			require.Equal(t, "begin", strings.TrimSpace(shown))
+			require.Nil(t, exit)
+			require.Contains(t, itemText(updates[len(updates)-1].items()), "timed out")
 
-func TestFailingCommands(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		slow := execute("b", "echo begin; sleep 60")
-		slow.Args.(map[string]any)["timeout"] = 2
-		model.On("exit", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("a", "echo out; exit 3")}}, modelserver.Step{Text: "Done."})
-		model.On("timeout", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{slow}}, modelserver.Step{Text: "Done."})
-		model.On("stopped", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("c", "echo begin; sleep 60")}})
-		c := startAgent(t, h).onPermission(allowOnce)
-		s := c.openAs(h, terminals)
-
-		end := s.prompt("exit").end(turnLimit)
-		require.Equal(t, []string{"failed"}, end.tools())
-		shown, _, exit := terminalOf(t, end.ofTool("a"))
-		require.Equal(t, "out\n", shown)
-		require.Equal(t, 3, *exit)
-
-		end = s.prompt("timeout").end(turnLimit)
-		require.Equal(t, []string{"failed"}, end.tools(), "a timeout is no success")
-		updates := end.ofTool("b")
-		shown, _, exit = terminalOf(t, updates)
-		require.Equal(t, "begin", strings.TrimSpace(shown))
-		require.Nil(t, exit)
-		require.Contains(t, itemText(updates[len(updates)-1].items()), "timed out")
-
-		running := s.prompt("stopped")
-		running.awaitUpdate("output", func(u update) bool { return strings.Contains(u.raw, `"terminal_output"`) })
-		c.notify("session/cancel", map[string]any{"sessionId": s.id})
-		end = running.end(turnLimit)
-		require.Equal(t, "cancelled", end.Stop)
-		updates = end.ofTool("c")
-		shown, _, _ = terminalOf(t, updates)
-		require.Equal(t, "begin", strings.TrimSpace(shown))
-		require.Equal(t, "terminal", updates[len(updates)-1].items()[0].Type, "the output so far stays")
-		h.endTools(t)
+			running := s.prompt("stopped")
+			running.awaitUpdate("output", func(u update) bool { return strings.Contains(u.raw, `"terminal_output"`) })
+			s.notify("session/cancel", map[string]any{"sessionId": s.id})
+			end = running.end(turnLimit)
+			require.Equal(t, "cancelled", end.Stop)
+			updates = end.ofTool("c")
+			shown, _, _ = terminalOf(t, updates)
+			require.Equal(t, "begin", strings.TrimSpace(shown))
+			require.Equal(t, "terminal", updates[len(updates)-1].items()[0].Type, "the output so far stays")
+			h.endTools(t)
+		})
 	})
 }
 

@@ -33,16 +33,6 @@ func loud(t *testing.T, end ending, words ...string) {
 	}
 }
 
-func TestModelRefusesTheKey(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		model.On("go", modelserver.Step{Status: 401})
-		model.On("still", modelserver.Step{Text: "Still here."})
-		s := startAgent(t, h).open(h)
-		loud(t, s.prompt("go").end(failureLimit), "scripted 401")
-		s.nextPromptWorks()
-	})
-}
-
 func TestModelIsNotThere(t *testing.T) {
 	t.Parallel()
 	for _, version := range droidsOf() {

@@ -127,26 +127,25 @@ func TestOrder(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(orderEnv)); err == nil {
 		rounds = n
 	}
-	for name, try := range dangerous {
-		t.Run(name, func(t *testing.T) {
-			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-				h.addModel(t, "scripted-2", "Second", "noImageSupport")
-				model.On("who", modelserver.Step{Text: "Me."})
-				model.On("run it", modelserver.Step{Tools: []modelserver.ToolCall{execute("", "touch "+filepath.Join(h.work, "unasked"))}}, modelserver.Step{Text: "Ran."})
-				s := startAgent(t, h).open(h)
-				require.Equal(t, "end_turn", s.prompt("who is there").end(turnLimit).Stop)
-				o := &orderTest{session: s, h: h, model: model, models: []string{modelserver.ModelID, ""}}
-				for _, id := range s.set("follow_up", "queue").values("model") {
-					if strings.HasPrefix(id, "custom:Second") {
-						o.models[1] = id
-					}
-				}
-				begin := time.Now()
-				for o.round = range rounds {
-					try(o)
-				}
-				t.Logf("%d rounds in %v", rounds, time.Since(begin).Round(time.Second))
-			})
-		})
-	}
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		h.addModel(t, "scripted-2", "Second", "noImageSupport")
+		model.On("who", modelserver.Step{Text: "Me."})
+		model.On("run it", modelserver.Step{Tools: []modelserver.ToolCall{execute("", "touch "+filepath.Join(h.work, "unasked"))}}, modelserver.Step{Text: "Ran."})
+		s := startAgent(t, h).open(h)
+		require.Equal(t, "end_turn", s.prompt("who is there").end(turnLimit).Stop)
+		o := &orderTest{session: s, h: h, model: model, models: []string{modelserver.ModelID, ""}}
+		for _, id := range s.set("follow_up", "queue").values("model") {
+			if strings.HasPrefix(id, "custom:Second") {
+				o.models[1] = id
+			}
+		}
+		for name, try := range dangerous {
+			begin := time.Now()
+			for range rounds {
+				o.round++
+				try(o)
+			}
+			t.Logf("%s: %d rounds in %v", name, rounds, time.Since(begin).Round(time.Second))
+		}
+	})
 }

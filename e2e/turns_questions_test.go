@@ -87,10 +87,33 @@ func TestQuestionsInAForm(t *testing.T) {
 			return l.Method == "$/cancel_request" && strings.Contains(string(l.Params), string(open.ID))
 		})
 		require.Equal(t, 4, forms)
+
+		if h.version == newDroid {
+			severalModel(model)
+			c.onForm(func(params json.RawMessage) string {
+				if !strings.Contains(string(params), `"items":{"type":"string","enum":["Doors","Windows","Roof"]}`) {
+					t.Errorf("no choice of several: %s", params)
+				}
+				return `{"action":"accept","content":{"question_01":["Doors","Roof"],"question_01_other":"Cellar"}}`
+			})
+			require.Equal(t, "I ask. \n\nThank you.", s.prompt("several").end(turnLimit).text())
+			require.Contains(t, toldModel(model, "several"), "[answer] Doors, Roof, Cellar")
+		}
+
+		openModel(model)
+		c.onForm(func(params json.RawMessage) string {
+			if !strings.Contains(string(params), `"description":"What should the project be called?","minLength":1`) || strings.Count(string(params), `["Yes","No"]`) != 1 {
+				t.Errorf("not a field and a choice: %s", params)
+			}
+			return `{"action":"accept","content":{"question_01":"Lark","question_02":"Yes"}}`
+		})
+		require.Equal(t, "I ask. \n\nThank you.", s.prompt("name it").end(turnLimit).text())
+		require.Contains(t, toldModel(model, "name it"), `[answer] Lark`)
 		require.Empty(t, c.asked())
 	})
 }
 
+// Questions to a client without forms are choices, also those without options (quirk 37).
 func TestQuestionsAsChoices(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		questionModel(model, "choose", "decline", "dismiss", "leave")
@@ -122,42 +145,42 @@ func TestQuestionsAsChoices(t *testing.T) {
 		c.await("the question", running.from, turnLimit, func(l line) bool { return l.Method == "session/request_permission" })
 		c.notify("session/cancel", map[string]any{"sessionId": s.id})
 		require.Equal(t, "cancelled", running.end(turnLimit).Stop)
+
+		if h.version == newDroid {
+			severalModel(model)
+			picks := []string{"answer_2", "answer_0", "done"}
+			c.onPermission(func(permission) string {
+				pick := picks[0]
+				picks = picks[1:]
+				return pick
+			})
+			require.Equal(t, "I ask. \n\nThank you.", s.prompt("several").end(turnLimit).text())
+			require.Contains(t, toldModel(model, "several"), "[answer] Roof, Doors")
+		}
+
+		openModel(model)
+		before := len(c.onPermission(func(p permission) string { return p.Options[0].OptionID }).asked())
+		require.Equal(t, []string{"completed"}, s.prompt("name it").end(turnLimit).tools())
+		asked := c.asked()[before:]
+		require.Equal(t, []string{"Answer in my next prompt", "Do not answer"}, optionNames(asked[0]))
+		require.Equal(t, []string{"Yes", "No", "Something else, in my next prompt", "Do not answer"}, optionNames(asked[1]))
+		require.Contains(t, toldModel(model, "name it"), "[answer] (The user gives their own answer in their next message.")
+		require.Contains(t, toldModel(model, "name it"), "[answer] Yes")
 	})
 }
 
-// A question that takes several answers is a choice of several in a form, and
-// choices one after the other without (0.225; older droids do not know such
-// questions).
-func TestQuestionOfSeveralAnswers(t *testing.T) {
-	t.Parallel()
-	model := newModel(t)
-	call := modelserver.ToolCall{ID: "q", Name: "AskUser", Args: map[string]any{
-		"questionnaire": "1. [question] Which parts? (multi)\n[topic] Parts\n[option] Doors\n[option] Windows\n[option] Roof\n"}}
-	for _, word := range []string{"form", "choices"} {
-		model.On(word, modelserver.Step{Text: "I ask. ", Tools: []modelserver.ToolCall{call}}, modelserver.Step{Text: "Thank you."})
-	}
-	h := newHome(t, newDroid, model.URL())
-	c := startAgent(t, h)
-	c.onForm(func(params json.RawMessage) string {
-		if !strings.Contains(string(params), `"items":{"type":"string","enum":["Doors","Windows","Roof"]}`) {
-			t.Errorf("no choice of several: %s", params)
-		}
-		return `{"action":"accept","content":{"question_01":["Doors","Roof"],"question_01_other":"Cellar"}}`
-	})
-	s := c.openAs(h, map[string]any{"elicitation": map[string]any{"form": map[string]any{}}})
-	require.Equal(t, "I ask. \n\nThank you.", s.prompt("form").end(turnLimit).text())
-	require.Contains(t, toldModel(model, "form"), "[answer] Doors, Roof, Cellar")
-	c.end(h)
+// severalModel asks a question that takes several answers: a choice of several in a form, and choices one after the other without (0.225;
+// older droids do not know such questions).
+func severalModel(model *modelserver.Server) {
+	model.On("several", modelserver.Step{Text: "I ask. ", Tools: []modelserver.ToolCall{{ID: "several", Name: "AskUser", Args: map[string]any{
+		"questionnaire": "1. [question] Which parts? (multi)\n[topic] Parts\n[option] Doors\n[option] Windows\n[option] Roof\n"}}}}, modelserver.Step{Text: "Thank you."})
+}
 
-	c = startAgent(t, h)
-	picks := []string{"answer_2", "answer_0", "done"}
-	c.onPermission(func(permission) string {
-		pick := picks[0]
-		picks = picks[1:]
-		return pick
-	})
-	require.Equal(t, "I ask. \n\nThank you.", c.open(h).prompt("choices").end(turnLimit).text())
-	require.Contains(t, toldModel(model, "choices"), "[answer] Roof, Doors")
+// openModel asks a question without options, to which droid adds Yes and No: in a form it is a text field, otherwise a choice that refers to
+// the next prompt (quirk 37).
+func openModel(model *modelserver.Server) {
+	model.On("name it", modelserver.Step{Text: "I ask. ", Tools: []modelserver.ToolCall{{ID: "open", Name: "AskUser", Args: map[string]any{
+		"questionnaire": "1. [question] What should the project be called?\n[topic] Name\n\n2. [question] Ship it?\n[topic] Ship\n[option] Yes\n[option] No\n"}}}}, modelserver.Step{Text: "Thank you."})
 }
 
 // todoForms are the forms of a todo list. droid asks the model for text, whatever
@@ -240,41 +263,15 @@ func plansOf(t *testing.T, updates []update) []string {
 	return plans
 }
 
-// droid adds Yes and No to a question without options: in a form it is a text field, otherwise a choice that refers to the next prompt. A
-// user whose client cannot be asked is informed, and so is the model (quirk 37).
-func TestQuestionWithoutOptions(t *testing.T) {
+// A user whose client cannot be asked is informed of a question, and so is the model.
+func TestQuestionToNobody(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		call := modelserver.ToolCall{ID: "q", Name: "AskUser", Args: map[string]any{
-			"questionnaire": "1. [question] What should the project be called?\n[topic] Name\n\n2. [question] Ship it?\n[topic] Ship\n[option] Yes\n[option] No\n"}}
-		for _, word := range []string{"form", "choices", "nobody"} {
-			model.On(word, modelserver.Step{Text: "I ask. ", Tools: []modelserver.ToolCall{call}}, modelserver.Step{Text: "Thank you."})
-		}
+		openModel(model)
 		c := startAgent(t, h)
-		c.onForm(func(params json.RawMessage) string {
-			if !strings.Contains(string(params), `"description":"What should the project be called?","minLength":1`) || strings.Count(string(params), `["Yes","No"]`) != 1 {
-				t.Errorf("not a field and a choice: %s", params)
-			}
-			return `{"action":"accept","content":{"question_01":"Lark","question_02":"Yes"}}`
-		})
-		s := c.openAs(h, map[string]any{"elicitation": map[string]any{"form": map[string]any{}}})
-		require.Equal(t, "I ask. \n\nThank you.", s.prompt("form").end(turnLimit).text())
-		require.Contains(t, toldModel(model, "form"), `[answer] Lark`)
-		c.end(h)
-
-		c = startAgent(t, h)
-		c.onPermission(func(p permission) string { return p.Options[0].OptionID })
-		require.Equal(t, []string{"completed"}, c.open(h).prompt("choices").end(turnLimit).tools())
-		require.Equal(t, []string{"Answer in my next prompt", "Do not answer"}, optionNames(c.asked()[0]))
-		require.Equal(t, []string{"Yes", "No", "Something else, in my next prompt", "Do not answer"}, optionNames(c.asked()[1]))
-		require.Contains(t, toldModel(model, "choices"), "[answer] (The user gives their own answer in their next message.")
-		require.Contains(t, toldModel(model, "choices"), "[answer] Yes")
-		c.end(h)
-
-		c = startAgent(t, h)
-		end := c.openNamed(h, byKind, map[string]any{}).prompt("nobody").end(turnLimit)
+		end := c.openNamed(h, byKind, map[string]any{}).prompt("name it").end(turnLimit)
 		require.Equal(t, []string{"completed"}, end.tools())
 		require.Contains(t, end.text(), "What should the project be called?\n\nShip it?\n- Yes\n- No\n\nPlease answer in your next prompt")
-		require.Equal(t, 2, strings.Count(toldModel(model, "nobody"), "[answer] (The user could not be asked"))
+		require.Equal(t, 2, strings.Count(toldModel(model, "name it"), "[answer] (The user could not be asked"))
 		require.Empty(t, c.asked())
 	})
 }

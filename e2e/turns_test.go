@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,6 +35,11 @@ func TestTextStreams(t *testing.T) {
 			}
 		}
 		require.Equal(t, "I can count. ", thoughts)
+
+		if h.version == newDroid { // the use of the context window is sent after a turn
+			_, l := s.await("usage", 0, 5*time.Second, func(l line) bool { return strings.Contains(l.raw, `"usage_update"`) })
+			require.Regexp(t, `"used":[1-9][0-9]*,"size":[1-9]`, l.raw)
+		}
 	})
 }
 
@@ -132,23 +138,51 @@ func (c *client) modesAfter(from int) []string {
 	return modes
 }
 
-func TestSpecApproved(t *testing.T) {
+// What a session does with each answer to a plan (quirk 23).
+func TestSpec(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		spec(model)
 		c := startAgent(t, h)
 		s := openSpec(t, c, h)
-		c.onPermission(allowOnce)
-		turn := s.prompt("plan it")
-		end := turn.done()
-		asked := c.asked()
-		require.Len(t, asked, 2, "the plan, then the command: approval alone allows nothing")
-		require.Contains(t, string(asked[0].ToolCall), "Touch a file named planned", "the plan can be read")
-		names := optionNames(asked[0])
-		require.Contains(t, names, "Yes, and ask each time: Auto (Off)")
-		require.Contains(t, names, "No, keep planning")
-		require.Equal(t, []string{"normal"}, c.modesAfter(turn.from))
-		require.FileExists(t, filepath.Join(h.work, "planned"))
-		require.True(t, strings.HasSuffix(end.text(), "It is done."), "%q", end.text())
+		planned := filepath.Join(h.work, "planned")
+		asks := func(permit func(permission) string) (turn turn, end ending, asked []permission) {
+			before := len(c.onPermission(permit).asked())
+			turn = s.inSpec().prompt("plan it")
+			end = turn.done()
+			return turn, end, c.asked()[before:]
+		}
+		t.Run("refused", func(t *testing.T) {
+			turn, _, asked := asks(rejectOnce)
+			require.Len(t, asked, 1)
+			require.Empty(t, c.modesAfter(turn.from), "the session stays in spec mode")
+			require.NoFileExists(t, planned)
+		})
+		t.Run("approved", func(t *testing.T) {
+			turn, end, asked := asks(allowOnce)
+			require.Len(t, asked, 2, "the plan, then the command: approval alone allows nothing")
+			require.Contains(t, string(asked[0].ToolCall), "Touch a file named planned", "the plan can be read")
+			names := optionNames(asked[0])
+			require.Contains(t, names, "Yes, and ask each time: Auto (Off)")
+			require.Contains(t, names, "No, keep planning")
+			require.Equal(t, []string{"normal"}, c.modesAfter(turn.from))
+			require.FileExists(t, planned)
+			require.True(t, strings.HasSuffix(end.text(), "It is done."), "%q", end.text())
+			require.NoError(t, os.Remove(planned))
+		})
+		// The editor gets the mode that droid reports.
+		t.Run("approved with autonomy", func(t *testing.T) {
+			turn, _, asked := asks(func(p permission) string {
+				for _, o := range p.Options {
+					if strings.HasSuffix(o.Name, ": Auto (Medium)") {
+						return o.OptionID
+					}
+				}
+				return ""
+			})
+			require.Len(t, asked, 1, "the command needs no permission any more")
+			require.Equal(t, []string{"auto-medium"}, c.modesAfter(turn.from))
+			require.FileExists(t, planned)
+		})
 	})
 }
 
@@ -158,41 +192,6 @@ func optionNames(p permission) []string {
 		names = append(names, o.Name)
 	}
 	return names
-}
-
-// The editor gets the mode that droid reports (quirk 23).
-func TestSpecApprovedWithAutonomy(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		spec(model)
-		c := startAgent(t, h)
-		s := openSpec(t, c, h)
-		c.onPermission(func(p permission) string {
-			for _, o := range p.Options {
-				if strings.HasSuffix(o.Name, ": Auto (Medium)") {
-					return o.OptionID
-				}
-			}
-			return ""
-		})
-		turn := s.prompt("plan it")
-		turn.done()
-		require.Len(t, c.asked(), 1, "the command needs no permission any more")
-		require.Equal(t, []string{"auto-medium"}, c.modesAfter(turn.from))
-		require.FileExists(t, filepath.Join(h.work, "planned"))
-	})
-}
-
-func TestSpecRefused(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		spec(model)
-		c := startAgent(t, h)
-		s := openSpec(t, c, h)
-		turn := s.prompt("plan it")
-		turn.done()
-		require.Len(t, c.asked(), 1)
-		require.Empty(t, c.modesAfter(turn.from), "the session stays in spec mode")
-		require.NoFileExists(t, filepath.Join(h.work, "planned"))
-	})
 }
 
 // A subagent needs a Factory login (0.99) or droid's daemon (0.225), neither of which exists here: the test checks that it begins, fails,

@@ -158,8 +158,8 @@ func TestTitleWhileTheThreadMoves(t *testing.T) {
 		c.initialize()
 		confirmed := 0
 		for _, command := range []string{"/compact", "/rewind 2"} {
+			s := c.openSession(h)
 			for _, moment := range []time.Duration{0, 20, 60, 150} {
-				s := c.openSession(h)
 				s.say("first")
 				s.say("second")
 				moves := s.prompt(command)
