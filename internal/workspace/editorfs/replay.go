@@ -145,6 +145,7 @@ func (f *Files) replayEntry(path string) {
 		err = f.replayFile(r, e, text, began.ModTime())
 	}
 	if err != nil {
+		r.leave() // before others learn of it
 		f.keepUnreplayed(path, e, err)
 		return
 	}
