@@ -424,6 +424,24 @@ func TestModel(t *testing.T) {
 	}
 }
 
+// TestLockWaits checks that Lock waits for a lock that is held.
+func TestLockWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := New(Hooks{Refresh: func() {}, Advance: func() bool { return false }})
+		m.Lock()
+		locked := false
+		go func() {
+			m.Lock()
+			locked = true
+		}()
+		synctest.Wait()
+		require.False(t, locked)
+		m.Unlock()
+		synctest.Wait()
+		require.True(t, locked)
+	})
+}
+
 // TestCancelWhileTheConditionHolds: a wait whose context ends as it gets the lock has it once.
 func TestCancelWhileTheConditionHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
