@@ -79,7 +79,7 @@ func (s *Session) Compact(ctx context.Context, instructions string) (done Compac
 	err = s.switchSession(ctx, next, true)
 	forget()
 	if err == nil {
-		if ctx.Err() == nil {
+		if ctx.Err() == nil { // else the end of the command has shown it
 			end()
 		}
 		done.Hint = s.arrived(ctx, next, named)

@@ -88,10 +88,11 @@ func (s *Session) awaitAskable(ctx context.Context, q *updates.Question) (was up
 const planTime = 2 * time.Second
 
 // prepared does what must be done before droid gets a decision, and returns it. If the user picked one of several plans, a message names it
-// to droid: one that arrives while a permission waits becomes part of the running turn.
+// to droid: one that arrives while a permission waits becomes part of the running turn. If the question is withdrawn in the meantime, nothing is
+// shown, since its turn may have ended.
 func (r *permissionRequest) prepared(ctx context.Context, q *updates.Question, d render.Decision) render.Decision {
 	s, client := r.s, r.s.proc.Client()
-	refused := render.Decision{Option: stream.OptionCancel} // which is also what a withdrawn question gets, after whose turn nothing is shown
+	refused := render.Decision{Option: stream.OptionCancel}
 	if d.Option == stream.OptionCancel || client == nil {
 		return d
 	}

@@ -779,18 +779,25 @@ func TestProjectChangesInATurn(t *testing.T) {
 	}
 }
 
+// changedInATurn is a project that brings a server since its prompt, id, runs for a minute.
+func changedInATurn(t *testing.T, followUp string) (r *trustRoom, id string) {
+	r = inProject(t, fakedroid.V0225, map[string]string{".factory/skills/x/SKILL.md": "x"})
+	r.turn = func(d *fakedroid.Droid) error {
+		time.Sleep(time.Minute)
+		return d.Say("", "went on")
+	}
+	require.Nil(t, r.newSession().Error)
+	require.Nil(t, r.set("follow_up", followUp).Error)
+	id = r.prompt("hello")
+	time.Sleep(time.Second)
+	r.write(t, ".factory/mcp.json", someServer)
+	return r, id
+}
+
 // A message that joins a turn only goes to a droid that was started with the project's current configuration.
 func TestProjectChangesBeforeAMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := inProject(t, fakedroid.V0225, map[string]string{".factory/skills/x/SKILL.md": "x"})
-		r.turn = func(d *fakedroid.Droid) error {
-			time.Sleep(time.Minute)
-			return d.Say("", "went on")
-		}
-		require.Nil(t, r.newSession().Error)
-		id := r.prompt("hello")
-		time.Sleep(time.Second)
-		r.write(t, ".factory/mcp.json", someServer)
+		r, id := changedInATurn(t, "queue")
 		steered := r.await(r.steer("more", askBack))
 		require.NotNil(t, steered.Error)
 		answer := r.await(id)
@@ -823,16 +830,7 @@ func TestCancelWhileAYesIsStored(t *testing.T) {
 // A prompt that is sent into a running turn does not go to a droid that was started without what the project brings now.
 func TestProjectChangesBeforeASteeredPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := inProject(t, fakedroid.V0225, map[string]string{".factory/skills/x/SKILL.md": "x"})
-		r.turn = func(d *fakedroid.Droid) error {
-			time.Sleep(time.Minute)
-			return d.Say("", "went on")
-		}
-		require.Nil(t, r.newSession().Error)
-		require.Nil(t, r.set("follow_up", "steer").Error)
-		id := r.prompt("hello")
-		time.Sleep(time.Second)
-		r.write(t, ".factory/mcp.json", someServer)
+		r, id := changedInATurn(t, "steer")
 		second := r.prompt("more")
 		require.Contains(t, allOf(r.await(id).Error), "the project now brings 1 MCP server, which nobody has allowed")
 		require.Equal(t, "end_turn", ended(r.await(second)))

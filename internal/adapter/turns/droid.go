@@ -52,8 +52,8 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 
 // ProcessExited reports that droid died, and why. OutputRead follows: what droid said last may still end prompts. It does not count as a
 // crash while a cancelled prompt runs, since droid was most likely killed because it did not stop. accepted is the request ID of the last
-// prompt that droid accepted, for which Taken may not have been called yet. The preparation of a prompt that waits again is ignored (Ready, Fail)
-// until NeedDroid has it prepared again.
+// prompt that droid accepted, for which Taken may not have been called yet. The preparation of a prompt that waits again is ignored (Ready,
+// Fail) until NeedDroid has it prepared again.
 func (m *Machine) ProcessExited(accepted string, why error) {
 	m.dead = true
 	if p := m.running(); p == nil || !p.cancelled {
