@@ -206,9 +206,12 @@ func TestTrustedProjectChangesBeforeDroidReadsIt(t *testing.T) {
 			l.write(t, filepath.Join(l.root, servers), map[string]any{"mcpServers": trusted})
 			l.write(t, filepath.Join(moment, servers), map[string]any{"mcpServers": map[string]any{"a": trusted["a"], "appears": l.server("mcp-that-appears")}})
 			l.write(t, filepath.Join(moment, ".factory", "settings.json"), map[string]any{"hooks": l.hooks("that-appears")})
-			c = startAgent(t, h).initialize()
+			c = startAgent(t, h, "--spare", "none").initialize() // no droid starts before the check
 			c.openSession(h)
-			require.Equal(t, []string{"mcp-a"}, l.settled(t), moment)
+			if moment == atOpening { // the droid of the other moment may be ended before its servers run
+				require.Eventually(t, func() bool { return len(l.ran(t)) > 0 }, turnLimit, 100*time.Millisecond, moment)
+			}
+			require.Subset(t, []string{"mcp-a"}, l.settled(t), moment)
 			require.FileExists(t, l.settingsFile(), "the project has changed")
 			c.end(h)
 			require.NoError(t, os.RemoveAll(moment))
