@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -236,6 +237,31 @@ func TestPanicLeavesWaitingPromptsInTheQueue(t *testing.T) {
 		require.NotNil(t, e.await(running).Error)
 		require.Equal(t, "end_turn", ended(e.await(later)))
 		require.Contains(t, e.updates(), "agent: \n\nsaid")
+	})
+}
+
+// TestPanicBehindAPromptInTheQueue checks that a prompt whose request failed by a panic does not run later.
+func TestPanicBehindAPromptInTheQueue(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e, _, running := twoSessions(t, asking())
+		gate := make(chan struct{})
+		var view render.View
+		e.posts(func(s *session.Session) {
+			s.Lock().Post(func() {
+				<-gate
+				view, *s.View() = *s.View(), render.View{} // which panics when it is to show that the prompt waits
+			})
+		})
+		failed := e.prompt("failed")
+		synctest.Wait()
+		s, err := e.find(e.session)
+		require.Nil(t, err)
+		s.Lock().Post(func() { *s.View() = view })
+		close(gate)
+		require.Contains(t, ended(e.await(failed)), "droid-acp failed")
+		require.NotNil(t, e.await(running).Error)
+		require.Equal(t, "end_turn", e.run("next"))
+		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), "said"))
 	})
 }
 

@@ -154,11 +154,19 @@ func (p *userPrompt) accept() {
 	}
 	s.show.PromptShown()
 	p.id = s.prompts.Add(p)
+	accepted := false
+	defer func() {
+		if !accepted { // by a panic, which fails the request: the prompt must not run later
+			p.respond(nil, acperr.Lost())
+			s.prompts.CancelOne(time.Now(), p.id)
+		}
+	}()
 	asked, blocks := s.questions.IsOpen(), s.questions.Block()
 	s.prompts.Accept(p.id, p.kind())
 	if !s.deps.Client.UpdatesInPromptsOnly() && (asked && s.prompts.InLine(p.id) || blocks && p.command == nil) { // to such a client it comes only now
 		s.notify("Your message waits for your answer above.")
 	}
+	accepted = true
 }
 
 // linksTime bounds the look at the files that a prompt links.
