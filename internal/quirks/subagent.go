@@ -130,6 +130,9 @@ func (n *Normalizer) announce(c *subagentCall) {
 	if !c.announced {
 		c.announced = true
 		n.emitFor(c.of, ToolStarted{ID: c.id, Name: c.name, Input: c.latest})
+		if c.running { // it is shown again
+			n.emitFor(c.of, ToolRunning{ID: c.id})
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ package quirks
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"droid-acp/internal/droid/stream"
@@ -77,28 +76,16 @@ func TaskSession(end ToolEnded) string {
 	return reportedSession(text)
 }
 
-// RestartSubagent discards what the file of a running subagent has said, since it is read and shown from its beginning again. Calls that
-// wait for a permission stay.
+// RestartSubagent prepares for the file of a running subagent to be read and shown from its beginning again. Calls without an end stay.
 func (n *Normalizer) RestartSubagent(id string) {
 	s := n.subagents[id]
 	if s == nil {
 		return
 	}
-	s.uses, s.since, s.hasNewLines, s.turnEndedAt = map[string]toolUse{}, time.Time{}, false, time.Time{}
-	s.requested = slices.DeleteFunc(s.requested, func(c *subagentCall) bool { return !n.awaited(c) })
+	s.since = time.Time{}
 	for _, c := range s.requested {
 		c.announced = false
 	}
-}
-
-// awaited reports whether a call is in a request without an answer.
-func (n *Normalizer) awaited(c *subagentCall) bool {
-	for _, calls := range n.subagentRequests {
-		if slices.Contains(calls, c) {
-			return true
-		}
-	}
-	return false
 }
 
 // SubagentHistory converts the whole file of a subagent that has ended, or of which no droid here knows.

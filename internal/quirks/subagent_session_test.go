@@ -78,6 +78,22 @@ func TestSubagentAsASession(t *testing.T) {
 	}
 }
 
+// A file that is read again is shown again from its first line, also lines from before the subagent was announced. A call that ran is the
+// same call.
+func TestRestartSubagent(t *testing.T) {
+	k := beginsSession(t)
+	lines := []string{`{"timestamp":"2025-01-01T00:00:00Z",` + says("a", "On it.")[1:], uses("t", string(abc)), gives("t", "done"), uses("u", string(xyz))}
+	ask := asks(childOne, "r", "u").(stream.PermissionRequest)
+	ask.ToolUses[0].ToolUse.Input = xyz
+	k.n.subagents[childOne].since = epoch
+	k.wrote(childOne, lines...).push(ask).answer("r", false).push(allowed("r", "u"))
+	k.n.RestartSubagent(childOne)
+	k.lines, k.check.tools = nil, map[string]*toolState{}
+	k.wrote(childOne, lines...).says(`11111111: thought a "hm"`, `11111111: text a "On it."`, `11111111: tool 11111111.t~2 started: Execute {"command":"abc"}`,
+		`11111111: tool 11111111.t~2 ended "done"`, `11111111: tool 11111111.u started: Execute {"command":"xyz"}`, "11111111: tool 11111111.u runs")
+	k.lost(childOne).says("11111111: tool 11111111.u ended, it is not known how")
+}
+
 // The file of a subagent that has ended is converted whole. What has no end there is not known.
 func TestSubagentHistory(t *testing.T) {
 	lines := func(all ...string) []stream.ChildLine {
