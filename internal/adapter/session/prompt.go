@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -120,28 +121,12 @@ func (p *userPrompt) submit(ticket *Ticket) (err *jsonrpc.Error) {
 // accept takes a prompt: it starts now, or when those before it have ended.
 func (p *userPrompt) accept() {
 	s := p.s
-	if err := s.unfit.Load(); err != nil {
+	switch err := p.admit(); {
+	case err != nil:
 		p.answer("", err)
 		return
-	}
-	if s.ended {
+	case s.ended:
 		p.answer(acp.StopReasonCancelled, nil)
-		return
-	}
-	if err := p.checkLine(); err != nil {
-		p.answer("", err)
-		return
-	}
-	if stopped := s.prompts.TakeStopped(); stopped != nil {
-		p.content = p.content.Without(stopped.marks)
-	}
-	if err := p.check(); err != nil {
-		p.answer("", err)
-		return
-	}
-	p.command = s.commandOf(p.content)
-	if p.command != nil && p.schema != nil {
-		p.answer("", acperr.InvalidParams("/%s is answered by this agent, and no model: it takes no outputFormat", p.command.Name))
 		return
 	}
 	s.show.PromptShown()
@@ -159,6 +144,25 @@ func (p *userPrompt) accept() {
 		s.notify("Your message waits for your answer above.")
 	}
 	accepted = true
+}
+
+// admit finds out whether the prompt is a command of this agent. The error says why no prompt is taken, or not this one.
+func (p *userPrompt) admit() *jsonrpc.Error {
+	s := p.s
+	if err := cmp.Or(s.unfit.Load(), p.checkLine()); err != nil {
+		return err
+	}
+	if stopped := s.prompts.TakeStopped(); stopped != nil {
+		p.content = p.content.Without(stopped.marks)
+	}
+	if err := p.check(); err != nil {
+		return err
+	}
+	p.command = s.commandOf(p.content)
+	if p.command != nil && p.schema != nil {
+		return acperr.InvalidParams("/%s is answered by this agent, and no model: it takes no outputFormat", p.command.Name)
+	}
+	return nil
 }
 
 // check refuses at once what no session can take. What depends on the session is seen
