@@ -2,9 +2,16 @@ package session
 
 import (
 	"context"
+	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/filecalls"
+	"droid-acp/internal/adapter/internal/prompt"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/quirks"
@@ -115,6 +122,219 @@ func (s *Session) filesRead(held *filecalls.Deferred, texts render.Files) {
 		s.translate(events[0], texts)
 		s.apply(events[1:])
 	}
+}
+
+// translate takes one normalized event: it sends the editor what there is to show, and
+// changes the session accordingly. files are the texts that the event is shown with.
+func (s *Session) translate(ev quirks.Event, files render.Files) {
+	if in, is := ev.(quirks.InSubagent); is {
+		s.inSubagent(in)
+		return
+	}
+	s.fileCalls.Handle(ev, s.cwd)
+	s.lookForUnseen(ev)
+	s.handleBackground(ev)
+	// What droid says of a cancelled turn is dropped. It needs no room in the outbox, so droid is
+	// read to the end of the turn even while the editor reads nothing. The editor gets all that
+	// was said before the cancel, and what it knows as begun still ends.
+	if s.prompts.Stopping() && s.show.Droppable(ev) {
+		return
+	}
+	switch ev.(type) {
+	case quirks.Text, quirks.Notice, quirks.ToolStarted:
+		s.prompts.Shown()
+	}
+	s.updateFromDroid(s.show.Event(s.moment(), ev, files)...)
+	s.applyEvent(ev, files)
+}
+
+// updateFromDroid sends droid's output. A client that drops or loses updates while none of its prompts runs gets the text with its next
+// prompt.
+func (s *Session) updateFromDroid(things ...protocol.Update) {
+	outside := s.deps.Client.UpdatesInPromptsOnly() && !s.prompts.Busy()
+	for _, thing := range things {
+		if text, ok := thing.(render.Text); ok && outside {
+			s.out.KeepText(text)
+			continue
+		}
+		s.update(thing)
+	}
+}
+
+// explain shows why edits failed, after reading the reasons without the lock. Held events wait for that, so that all updates of a turn
+// precede its response.
+func (s *Session) explain(failed []render.FailedEdit, held *filecalls.Deferred) {
+	var calls []string
+	for _, e := range failed {
+		calls = append(calls, quirks.RawID(e.ID))
+	}
+	session := s.droidID
+	id, _ := s.prompts.Running()
+	p := s.prompts.Get(id) // nil in a turn of droid's own
+	s.mu.Go(func() {
+		defer func() {
+			if s.fileCalls.Waiting() == held { // a panic: nothing waits for it any more
+				s.readNoMore()
+			}
+		}()
+		var results map[string]string
+		s.unlocked(s.Context, func(ctx context.Context) { results = s.deps.Threads.Results(ctx, session, calls) })
+		events := s.fileCalls.Release(held)
+		if events == nil {
+			return // droid has ended in the meantime, or the session
+		}
+		for _, e := range failed {
+			if why := results[quirks.RawID(e.ID)]; why != "" && (p == nil || !p.cancelled) {
+				s.update(s.show.ExplainFailure(e, strings.Replace(why, "Error: Error: ", "Error: ", 1))...)
+			}
+		}
+		s.apply(events)
+	})
+}
+
+// applyEvent does what an event wants done apart from being shown.
+func (s *Session) applyEvent(ev quirks.Event, files render.Files) {
+	switch ev := quirks.Unwrap(ev).(type) {
+	case quirks.TurnStarted:
+		s.turnStarted(ev)
+	case quirks.TurnEnded:
+		s.turnEnded(ev)
+	case quirks.ToolEnded:
+		s.lookInTurn()
+	case quirks.Retrying:
+		s.reportRetry(ev)
+	case quirks.ConcurrentTurn:
+		s.prompts.ConcurrentTurn(time.Now(), ev.RequestID)
+	case quirks.PromptMerged:
+		s.folded(ev)
+	case quirks.PromptDropped:
+		s.discarded(ev)
+	case quirks.PermissionRequested:
+		s.mu.Go(func() { s.askPermission(s.Context, ev, files) })
+	case quirks.QuestionRequested:
+		s.mu.Go(func() { s.askQuestions(s.Context, ev) })
+	case quirks.SubagentStarted:
+		s.beginSubagent(ev)
+		s.proc.Subagents.Begin(time.Now(), ev.ID)
+		s.lookInTurn() // it is another droid, which reads the project by itself
+	case quirks.SubagentEnded:
+		s.subagentRests(ev)
+	case quirks.SubagentStopped:
+		s.subagentWrote(s.proc.Normalizer(), ev.ID, nil)
+	case quirks.RequestWithdrawn:
+		s.questions.Withdraw(ev.RequestID)
+	case quirks.SettingsChanged:
+		s.options.Reported(ev.Settings)
+		s.updateState()
+	case quirks.TitleChanged:
+		s.titled(ev.Title, false)
+	case quirks.UsageChanged:
+		s.usage.told = ev // usage_update needs the window's size, see updateUsage
+	case stream.StructuredOutput:
+		if id, runs := s.prompts.Running(); runs {
+			s.prompts.Get(id).output = ev.Output
+		}
+	case stream.MCPStatusChanged:
+		s.mcpStatus(ev)
+	case stream.MCPAuthRequired:
+		s.loginBegan(ev)
+	case stream.MCPAuthCompleted:
+		s.loginEnded(ev)
+	case stream.SessionSwitched:
+		s.followTo(ev.To)
+	case stream.LateError:
+		s.refusedLate(ev)
+	case stream.LateResult:
+		s.tellLateSession(ev.NewSessionID)
+	case stream.MessageCreated:
+		s.log.Debug("droid made a message that is not shown", zap.String("role", ev.Message.Role))
+	}
+}
+
+// moment is now, for what is shown.
+func (s *Session) moment() render.Moment {
+	return render.Moment{Now: time.Now(), HasRoom: s.out.Full() == nil}
+}
+
+// turnStarted notes which prompt droid works on now.
+func (s *Session) turnStarted(ev quirks.TurnStarted) {
+	s.usage.began(ev, s.options.ModelInUse())
+	if p := s.prompts.Of(ev.RequestID); p != nil {
+		p.message, p.content = stream.UserMessage{RequestID: ev.RequestID}, prompt.Prompt{} // images need not be kept
+	}
+	s.prompts.Started(time.Now(), ev.RequestID)
+}
+
+// folded notifies the user that droid took a prompt into the turn that runs.
+func (s *Session) folded(ev quirks.PromptMerged) {
+	p := s.prompts.Of(ev.RequestID)
+	if s.prompts.Folded(ev.RequestID) && p.joined == nil {
+		s.update(render.Thought("Your message was added to the running turn."))
+	}
+}
+
+// discarded notifies the user of a message that droid threw away, if its prompt was
+// cancelled or is not known. Other prompts are sent again, see turnEnded.
+func (s *Session) discarded(ev quirks.PromptDropped) {
+	if p := s.prompts.Of(ev.RequestID); p == nil || s.prompts.Cancelled(p.id) {
+		s.notify("droid discarded a waiting message: " + ev.Text)
+	}
+}
+
+// turnEnded takes droid's end of a prompt.
+func (s *Session) turnEnded(ev quirks.TurnEnded) {
+	s.deps.Accounts.TurnEnded(s.proc.Client(), ev, s.options.NeedsLogin())
+	s.usage.finished(ev)
+	s.replaceRevoked()
+	p := s.prompts.Of(ev.RequestID)
+	if p == nil {
+		s.log.Info("droid ended a turn that no prompt waits for", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
+		if ev.RequestID == "" && ev.Reason == stream.ReasonProcessExit && !s.ended {
+			s.update(render.Notice("What droid was doing by itself ended, since its process has."))
+		}
+		return
+	}
+	p.used = sumUsage(p.used, ev.Used)
+	ran, compaction := s.prompts.Runs(p.id), render.Compacted
+	switch {
+	case s.prompts.Cancelled(p.id):
+		compaction = render.CompactionCancelled
+	case ev.Outcome == quirks.Failed:
+		compaction = render.CompactionFailed
+	}
+	var actions []turns.Action
+	if ev.Outcome == quirks.Dropped {
+		var again bool
+		if again, actions = s.prompts.Dropped(ev.RequestID); again {
+			s.log.Info("droid threw a prompt away; it is sent again")
+			s.prompts.Do(actions)
+			return
+		}
+	} else {
+		_, actions = s.prompts.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev))
+	}
+	if ran {
+		s.update(s.show.EndTurn(compaction)...)
+	}
+	s.prompts.Do(actions)
+}
+
+func outcomeOf(ev quirks.TurnEnded) turns.How {
+	switch ev.Outcome {
+	case quirks.Failed:
+		return turns.Failed
+	case quirks.Cancelled:
+		return turns.Cancelled
+	}
+	return turns.Completed
+}
+
+// failureOf returns why a turn failed, nil if it did not.
+func failureOf(ev quirks.TurnEnded) error {
+	if ev.Outcome != quirks.Failed {
+		return nil
+	}
+	return acperr.Turn(ev.Failure)
 }
 
 // readNoMore translates what waits for files without them, because the session or its

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/render"
 )
 
 // PromptRequired is the value of idleBehavior by which a client asks to send the message as a prompt itself if no turn runs.
@@ -73,4 +75,92 @@ func (s *Session) Steer(c *wire.Call, ticket *Ticket, session string, blocks jso
 		return nil, err
 	}
 	return outcome, nil
+}
+
+// joinedMessage holds the state of a user message that belongs to the running prompt: the text of a refusal, or a steering
+// message. It ends with that prompt.
+type joinedMessage struct {
+	host  *userPrompt         // the prompt
+	words string              // of a refusal; "" for a steering message
+	own   bool                // the agent refused, and the user has read why in a notice
+	shown bool                // the editor has been sent it
+	taken chan *jsonrpc.Error // receives nil when droid has it, or why it does not; nil if there is no waiter
+}
+
+// reachedModel notes that droid has the message.
+func (f *joinedMessage) reachedModel() {
+	if f != nil {
+		f.settle(nil)
+	}
+}
+
+// settle says what became of the message. Only the first time counts.
+func (f *joinedMessage) settle(err *jsonrpc.Error) {
+	select {
+	case f.taken <- err:
+	default:
+	}
+}
+
+// join adds a message to the prompt that runs, which is Joinable.
+func (p *userPrompt) join(when turns.When) {
+	s := p.s
+	p.id = s.prompts.Add(p)
+	host, _, actions := s.prompts.Join(p.id, when)
+	p.joined.host = s.prompts.Get(host)
+	p.session = p.joined.host.session
+	s.prompts.Do(actions)
+}
+
+// queueRefusal has the model get what the user says with a refusal. droid ends its turn
+// with a refusal (0.99 to 0.225), so the words go there as a further message of the same
+// prompt when that has happened. What is said with several refusals goes as one.
+func (s *Session) queueRefusal(text string) {
+	unsent := func(p *userPrompt) bool {
+		return p.joined != nil && p.joined.words != "" && !p.joined.shown && !p.joined.own
+	}
+	switch p := s.prompts.Find(unsent); {
+	case p != nil:
+		p.joined.words += "\n\n" + text
+	case s.prompts.Joinable():
+		(&userPrompt{s: s, cancelPreparation: func() {}, joined: &joinedMessage{words: text}}).join(turns.Behind)
+	default:
+		s.notifyUnsaid(text)
+	}
+}
+
+// refuseFor explains to the user why what they allowed is refused, and sends the model the same as the text of a refusal.
+func (s *Session) refuseFor(why string) {
+	s.update(render.Notice(why))
+	if s.prompts.Joinable() {
+		(&userPrompt{s: s, cancelPreparation: func() {}, joined: &joinedMessage{words: why, own: true}}).join(turns.Behind)
+	}
+}
+
+// messageEnded takes the end of a message that belongs to a prompt.
+func (s *Session) messageEnded(end turns.Merged) {
+	p := s.prompts.Remove(end.ID)
+	defer p.joined.settle(acperr.Lost()) // where this panics
+	p.cancelPreparation()
+	host := p.joined.host
+	host.used = sumUsage(host.used, p.used)
+	switch {
+	case p.joined.words != "":
+		if end.Unsent && !p.joined.own {
+			s.notifyUnsaid(p.joined.words)
+		}
+	case !end.Unsent && end.Err == nil:
+		p.joined.reachedModel()
+	default: // also if droid died and may have had the message
+		err := acperr.InvalidRequest("the turn was cancelled before droid had the message; send it as a prompt")
+		if end.Err != nil {
+			_, err = acperr.Stop(turns.End{Err: end.Err}, s.prompts.GaveUp())
+		}
+		p.joined.settle(err)
+	}
+}
+
+// notifyUnsaid notifies the user that the model does not get a message.
+func (s *Session) notifyUnsaid(text string) {
+	s.notify("What you said with your refusal did not reach the model: " + text)
 }

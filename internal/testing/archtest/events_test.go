@@ -22,7 +22,7 @@ func TestEventsHaveTheirPlaces(t *testing.T) {
 	decoded, page := text(t, "droid/stream/decode_test.go"), text(t, "../docs/dev/protocol.md")
 	uses := cases(t, "quirks/normalizer.go", "Handle")
 	maps.Copy(uses, cases(t, "render/view.go", "show"))
-	maps.Copy(uses, cases(t, "adapter/session/translate.go", "applyEvent"))
+	maps.Copy(uses, cases(t, "adapter/session/droid_events.go", "applyEvent"))
 	var missing []string
 	for kind, name := range rows {
 		for place, has := range map[string]bool{
