@@ -140,20 +140,21 @@ func (l *Launcher) Launch(ctx context.Context, cwd string, servers []stream.MCPS
 				return nil, nil, refusal(command.Excluded, err, acperr.NotStarted(err))
 			}
 		}
-		now, err := l.lookAgain(ctx, client, command, func() (droid.Command, error) { return l.commandFor(ctx, cwd, servers, added) })
-		if errors.Is(err, errChanged) && starts < mostStarts {
-			client, command = nil, now
-			starts++
-			continue
+		attempt, cancel := context.WithTimeoutCause(ctx, patience, errHung)
+		now, err := l.lookAgain(attempt, client, command, func() (droid.Command, error) { return l.commandFor(attempt, cwd, servers, added) })
+		var info *stream.SessionInfo
+		if err == nil {
+			info, err = l.openIn(attempt, client, &droid.Runtime{MCPServers: servers, CWD: cwd, Project: command.Project, Excluded: command.Excluded}, open)
 		}
-		if err != nil {
-			return nil, nil, err
-		}
-		info, err := l.openIn(ctx, patience, client, &droid.Runtime{MCPServers: servers, CWD: cwd, Project: command.Project, Excluded: command.Excluded}, open)
+		cancel()
 		switch {
 		case err == nil:
 			l.Spare.Next(cwd)
 			return client, info, nil
+		case errors.Is(err, errChanged) && starts < mostStarts:
+			client, command = nil, now
+			starts++
+			continue
 		case errors.Is(err, errHung):
 			l.log.Warn("droid hangs; another one opens the session")
 		case !command.RequiresSettings() && client.TakesRuntime() && cannotTake(err):
@@ -186,8 +187,7 @@ func (l *Launcher) lookAgain(ctx context.Context, client *droid.Client, command 
 		err = errChanged
 	}
 	if err != nil {
-		client.Kill()
-		<-client.Exited()
+		err = notOpened(ctx, client, err)
 	}
 	return now, err
 }
@@ -233,7 +233,7 @@ func (l *Launcher) LaunchAlone(ctx context.Context, cwd string, open Open) (*dro
 	if err != nil {
 		return nil, nil, acperr.NotStarted(err)
 	}
-	info, err := l.openIn(ctx, Time, client, nil, open)
+	info, err := l.openIn(ctx, client, nil, open)
 	return client, info, err
 }
 
@@ -247,10 +247,10 @@ func cannotTake(err error) bool {
 	return errors.Is(err, errServers) || errors.As(err, &exit) && !exit.Started
 }
 
-// openIn opens a session in a process, which has so long for it. The process gets its settings
-// first; runtime is nil for one that keeps those it was started with. On an error the process is gone.
-func (l *Launcher) openIn(ctx context.Context, patience time.Duration, client *droid.Client, runtime *droid.Runtime, open Open) (info *stream.SessionInfo, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errHung)
+// openIn opens a session in a process. The process gets its settings first; runtime is nil for one that keeps those it was started with. On
+// an error the process is gone.
+func (l *Launcher) openIn(ctx context.Context, client *droid.Client, runtime *droid.Runtime, open Open) (info *stream.SessionInfo, err error) {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.life, cancel)() // a request's context does not end with the agent
 	opened := false
@@ -270,18 +270,23 @@ func (l *Launcher) openIn(ctx context.Context, patience time.Duration, client *d
 		client.CheckLogin()
 		return info, nil
 	}
+	return nil, notOpened(ctx, client, err)
+}
+
+// notOpened ends a process, and returns why no session was opened in it: err, unless ctx ran out of time.
+func notOpened(ctx context.Context, client *droid.Client, err error) error {
 	client.Kill()
 	<-client.Exited()
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errHung):
-		return nil, errHung
+		return errHung
 	case !errors.Is(cause, ErrTime):
-		return nil, err
+		return err
 	}
 	if exit := client.ExitError(); exit != nil && len(exit.Stderr) > 0 {
-		return nil, fmt.Errorf("%w; the last it wrote to stderr: %s", ErrTime, strings.Join(exit.Stderr, "\n"))
+		return fmt.Errorf("%w; the last it wrote to stderr: %s", ErrTime, strings.Join(exit.Stderr, "\n"))
 	}
-	return nil, ErrTime
+	return ErrTime
 }
 
 // commandIn returns how droid is started in cwd: without what an untrusted project brings. It reads files. The error says that droid cannot

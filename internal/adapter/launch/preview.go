@@ -85,7 +85,7 @@ func (l *Launcher) preview(ctx context.Context, command droid.Command) (p Previe
 	if err != nil {
 		return p, refusal(command.Excluded, err, acperr.NotStarted(err))
 	}
-	info, err := l.openIn(ctx, Time, client, nil, Open{New: &droid.InitializeParams{CWD: command.Dir, Settings: l.cfg.Defaults.Settings()}})
+	info, err := l.openIn(ctx, client, nil, Open{New: &droid.InitializeParams{CWD: command.Dir, Settings: l.cfg.Defaults.Settings()}})
 	if err != nil {
 		return p, err
 	}

@@ -26,6 +26,7 @@ import (
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/workspace/trust"
 )
 
 func bubble(t *testing.T, test func(t *testing.T)) {
@@ -343,20 +344,32 @@ func TestCancelledSessionNew(t *testing.T) {
 	})
 }
 
-// TestQuirk34_HangsAtItsStart: another process opens the session.
+// TestQuirk34_HangsAtItsStart: another process opens the session. If that hangs, too, the error says so.
 func TestQuirk34_HangsAtItsStart(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := connect(t, func(n int) (*droid.Client, error) {
-			if n == 1 {
-				return muteDroid(n)
+	for name, looks := range map[string]bool{"all is trusted": false, "the project is looked at": true} {
+		t.Run(name, inBubble(func(t *testing.T) {
+			mute := 1
+			if looks {
+				mute = 2 // the first was started ahead, and without a look
 			}
-			return fakeDroid(says("hi")), nil
-		})
-		began := time.Now()
-		require.Nil(t, e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`).Error)
-		require.Equal(t, 20*time.Second, time.Since(began))
-		require.Equal(t, 2, e.starts)
-	})
+			e := connect(t, func(n int) (*droid.Client, error) {
+				if n <= mute {
+					return muteDroid(n)
+				}
+				return fakeDroid(says("hi")), nil
+			})
+			if looks {
+				home := t.TempDir()
+				e.agent.Config.Trust = trust.New(trust.Options{Home: home, File: filepath.Join(home, "trust.json")})
+			}
+			began := time.Now()
+			require.Nil(t, e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`).Error)
+			require.Equal(t, 20*time.Second, time.Since(began))
+			require.Equal(t, mute+1, e.starts)
+			mute = 100
+			require.Contains(t, e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`).Error.Message, "droid did not answer within a minute")
+		}))
+	}
 }
 
 // TestPanicEndsTheRequestAlone: a handler that panics answers with an error.
