@@ -82,8 +82,15 @@ func NamesRule(text string, k rules.Rule) bool {
 }
 
 // TakeBackRules takes back rules, all of this text, and looks again whether droid has written them again. It returns those that droid writes each
-// time. The droid of this session, which does not read a list again by itself, is ended.
+// time. The droid of this session, which does not read a list again by itself, is ended. A cancel does not end it.
 func (s *Session) TakeBackRules(ctx context.Context, text string, mine []rules.Rule) (again []rules.Rule, err error) {
+	ctx = s.uncancellable(ctx)
+	removed := false
+	defer func() {
+		if removed && s.Context.Err() == nil {
+			s.endDroid(replaced, "it goes by a list of commands that was changed")
+		}
+	}()
 	for range rulesTries {
 		for _, k := range mine {
 			err := s.callBounded(ctx, func(ctx context.Context) error {
@@ -93,6 +100,7 @@ func (s *Session) TakeBackRules(ctx context.Context, text string, mine []rules.R
 			if err != nil {
 				return nil, Failed("It was not taken back", err)
 			}
+			removed = true
 		}
 		s.unlocked(ctx, func(ctx context.Context) {
 			select {
@@ -106,9 +114,6 @@ func (s *Session) TakeBackRules(ctx context.Context, text string, mine []rules.R
 		}
 		mine = slices.DeleteFunc(now, func(k rules.Rule) bool { return !NamesRule(text, k) || !k.Removable() })
 		if len(mine) == 0 {
-			if ctx.Err() == nil {
-				s.endDroid(replaced, "it goes by a list of commands that was changed")
-			}
 			return nil, nil
 		}
 	}

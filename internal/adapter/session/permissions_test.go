@@ -120,3 +120,30 @@ func TestPermissionIsTakenBack(t *testing.T) {
 		require.Equal(t, settings, string(text))
 	})
 }
+
+// A droid that has read a permission does not outlive its removal, whether that is cancelled or what follows fails.
+func TestDroidEndsWithAPermission(t *testing.T) {
+	for name, disturb := range map[string]func(e *editor){
+		"cancelled":           (*editor).cancel,
+		"the lists hang then": func(e *editor) { e.hanging.begin("Rules.Read") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("HOME", t.TempDir())
+			synctest.Test(t, func(t *testing.T) {
+				e, path := ruled(t, `{"commandAllowlist":["touch","make"]}`)
+				require.Equal(t, "end_turn", e.run("hello"))
+				starts := e.starts
+				id := e.prompt("/permissions forget touch")
+				time.Sleep(session.RulesSettle / 2)
+				text, err := os.ReadFile(path)
+				require.NoError(t, err)
+				require.JSONEq(t, `{"commandAllowlist":["make"]}`, string(text))
+				disturb(e)
+				e.await(id)
+				e.hanging.revive()
+				require.Equal(t, "end_turn", e.run("again"))
+				require.Equal(t, starts+1, e.starts)
+			})
+		})
+	}
+}
