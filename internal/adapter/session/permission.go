@@ -69,9 +69,9 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	}
 	s.updateIn(session, p.Before...)
 	if !p.Refused && q.Run(ctx, s.out, p) == updates.NotWithdrawn {
-		decision = p.Decision()
-		answered()                              // a cancel ends the turn during what follows
-		decision = r.prepared(ctx, q, decision) // the request stays open in the meantime, so that a cancel still refuses it
+		chosen := p.Decision()
+		answered()                            // a cancel ends the turn during what follows
+		decision = r.prepared(ctx, q, chosen) // the request stays open in the meantime, so that a cancel, or a panic, still refuses it
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -82,6 +83,31 @@ func TestLinkThatChangesBeforeTheAnswer(t *testing.T) {
 		said := strings.Join(e.updates(), "\n")
 		require.Equal(t, 1, strings.Count(strings.ReplaceAll(said, "Answer to `", ""), why), said)
 		require.NotContains(t, said, "user:")
+	})
+}
+
+// droid gets no yes if the look behind the user's yes panics.
+func TestPanicBehindAYes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		project, _ := linked(t)
+		path := filepath.Join(project, "docs", "notes.md")
+		require.NoError(t, os.WriteFile(path, []byte("one\n"), 0o600))
+		var answered atomic.Bool
+		var got []string
+		e := connect(t, func(int) (*droid.Client, error) {
+			return tappedDroid(func(line []byte) { got = append(got, string(line)) }, toolOrAnswer(new([]string), editOf(path, "one", "two")), fakedroid.WithVersion(fakedroid.V0225)), nil
+		})
+		e.beginSessionIn(project)
+		var resolve func(string) (string, error)
+		resolve = e.agent.Texts.ResolveBy(func(path string) (string, error) {
+			if answered.Load() {
+				panic("test")
+			}
+			return resolve(path)
+		})
+		e.ask = func(permission) string { answered.Store(true); return "proceed_once" }
+		require.Contains(t, e.run("tool"), "droid-acp failed: test")
+		require.NotContains(t, strings.Join(got, ""), "proceed_once")
 	})
 }
 
