@@ -200,6 +200,7 @@ func (s *Session) killIfChanged(ctx context.Context) (ended bool, err error) {
 		return false, err
 	}
 	s.endDroid(killed, "the project now brings "+project.Kinds()+", which nobody has allowed")
+	s.prompts.ResetCrashes() // droid has not crashed
 	return true, nil
 }
 

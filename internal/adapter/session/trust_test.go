@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/session"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/stream"
@@ -824,6 +825,32 @@ func TestCancelWhileAYesIsStored(t *testing.T) {
 		r.hanging.revive()
 		time.Sleep(3 * time.Second)
 		require.Equal(t, before, r.updates())
+	})
+}
+
+// A droid that is killed for what the project brings has not crashed, however often that happens.
+func TestProjectChangesInEachTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{".factory/skills/x/SKILL.md": "x"})
+		r.ask = func(p permission) string { return p.Options[0].OptionID }
+		changes := 0
+		r.turn = func(d *fakedroid.Droid) error {
+			if changes++; changes > turns.MaxCrashes {
+				return d.Say("", "done")
+			}
+			r.write(t, ".factory/mcp.json", fmt.Sprintf(`{"mcpServers":{"s%d":{"command":"x"}}}`, changes))
+			if err := d.Use("", "", touch); err != nil {
+				return err
+			}
+			time.Sleep(time.Second)
+			return d.Say("", "went on")
+		}
+		require.Nil(t, r.newSession().Error)
+		for range turns.MaxCrashes {
+			require.Contains(t, allOf(r.await(r.prompt("hello")).Error), "the project now brings 1 MCP server, which nobody has allowed")
+		}
+		require.Equal(t, "end_turn", r.run("hello"))
+		time.Sleep(2 * time.Minute) // the scripted droids that were ended
 	})
 }
 
