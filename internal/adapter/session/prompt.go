@@ -399,6 +399,9 @@ func (p *userPrompt) send(request string) {
 			case unknown != nil:
 				s.prompts.Rejected(time.Now(), p.id, acperr.NotLooked(s.cwd, unknown))
 				return
+			case s.prompts.Cancelled(p.id):
+				s.prompts.Rejected(time.Now(), p.id, nil)
+				return
 			}
 		}
 		s.unlocked(s.Context, func(ctx context.Context) { err = client.AddUserMessage(ctx, message) })

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -863,6 +865,33 @@ func TestProjectChangesBeforeASteeredPrompt(t *testing.T) {
 		require.Equal(t, "end_turn", ended(r.await(second)))
 		require.Equal(t, 1, r.questions())
 		time.Sleep(2 * time.Minute) // the scripted droid that was ended
+	})
+}
+
+// A steered prompt that is cancelled during the look at the project does not go to droid.
+func TestCancelBeforeASteeredPromptIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got atomic.Int32
+		e := connect(t, func(int) (*droid.Client, error) {
+			return tappedDroid(func(line []byte) { got.Add(int32(bytes.Count(line, []byte("add_user_message")))) }, uses(touch), fakedroid.WithVersion(fakedroid.V0225)), nil
+		})
+		home := t.TempDir()
+		e.agent.Config.Trust = trust.New(trust.Options{Home: home, File: filepath.Join(home, "trust.json")})
+		e.ask = nil
+		e.beginSession()
+		require.Nil(t, e.set("follow_up", "steer").Error)
+		first := e.prompt("one")
+		e.settle()
+		e.hanging.begin("Trust.Look")
+		second := e.prompt("two")
+		e.settle()
+		require.True(t, e.hanging.wasReached())
+		e.cancel()
+		e.settle()
+		e.hanging.revive()
+		require.Equal(t, "cancelled", ended(e.await(first)))
+		require.Equal(t, "cancelled", ended(e.await(second)))
+		require.EqualValues(t, 1, got.Load())
 	})
 }
 
