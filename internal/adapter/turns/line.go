@@ -22,7 +22,7 @@ const (
 	// prepared was asked before it and may be sent while it is under way.
 	Stricter
 
-	turn    // a prompt that begins a turn
+	turn    // a prompt that begins a turn; those from here on are prompts, those before it changes
 	message // a message left over from a prompt whose turn has ended; prompts that a change waits for are behind it
 	joining // a prompt or a message that goes to droid while it works on another one
 )
@@ -64,6 +64,9 @@ var awaits = [...][most]bool{
 	joining:    {preparing: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, underWay: true},
 }
 
+// isPrompt reports whether a request is a prompt, not a change.
+func (of Scope) isPrompt() bool { return of >= turn }
+
 // nextPlace returns the place of what is asked now, among all that is asked.
 func (m *Machine) nextPlace() uint64 {
 	m.places++
@@ -77,7 +80,7 @@ func (m *Machine) waits(of Scope, place uint64) bool {
 	return row[rpcHeld] && m.RPC.Holder() != nil ||
 		slices.ContainsFunc(m.changes, func(c *Change) bool { return c.place < place && row[c.progress()] }) ||
 		slices.ContainsFunc(m.queue, func(p *prompt) bool {
-			return (p.place < place || of >= turn && p.stage != waiting) && row[m.progress(p)]
+			return (p.place < place || of.isPrompt() && p.stage != waiting) && row[m.progress(p)]
 		})
 }
 
@@ -235,7 +238,7 @@ func (m *Machine) startChange() {
 // waits for that.
 func (m *Machine) modelCallDue() (at time.Time, ok bool) {
 	r := m.running()
-	if r == nil || r.begun.IsZero() || r.modelCalled || m.closed || len(m.changes) == 0 || m.changes[0].begun {
+	if r == nil || r.begun.IsZero() || r.modelCalled || m.closed || len(m.changes) == 0 || m.changes[0].begun || m.changes[0].of != ModelCalls {
 		return time.Time{}, false
 	}
 	return r.begun.Add(ModelCallTime), m.waits(m.changes[0].of, m.changes[0].place)
