@@ -24,8 +24,8 @@ import (
 //	none      no droid runs                        Client is nil
 //	starting  one is being started                 Starting
 //	runs      it accepts requests                  Client
-//	ending    its end is awaited                   Client, Ending
-//	died      it has ended or was killed           Client is nil, LastCrash has the reason
+//	ending    it was killed, or is about to end    Client, Ending
+//	died      it has ended                         Client is nil, LastCrash has the reason
 //
 // In addition, a droid that was replaced (see Replace) may still be exiting: Exiting.
 type Process struct {
