@@ -67,6 +67,7 @@ func TestRefusedRequestKeepsItsID(t *testing.T) {
 		{"byte order mark before the message", "\xEF\xBB\xBF" + `{"jsonrpc":"2.0","id":1,"method":"m"}`, -32700, "1"},
 		{"byte order mark in the message", `{"jsonrpc":"2.0",` + "\xEF\xBB\xBF" + `"id":1,"method":"m"}`, -32700, "null"},
 		{"byte order mark behind the message", `{"id":1}` + "\xEF\xBB\xBF" + `{"id":2}`, -32700, "1"},
+		{"broken number and no method", `{"jsonrpc":"2.0","id":1,"params":01}`, -32700, "1"},
 		{"end before the beginning", `},{{"jsonrpc":"2.0","id":1,"method":"m"}}`, -32700, "null"},
 		{"long white space before the message", strings.Repeat(" ", 11<<20) + `{"method":"m","id":1}`, -32600, "1"},
 	} {

@@ -471,6 +471,10 @@ func TestQuirk10_ReusedToolID(t *testing.T) {
 	t.Run("a late repeat is no new call", func(t *testing.T) {
 		k.push(streaming, toolCall("c", abc)).says()
 	})
+	t.Run("nor behind another input that comes after the snapshot", func(t *testing.T) {
+		started(t, v099).push(assistant("a", use("c", abc)), toolCall("c", xyz), result("c", "x"), streaming, toolCall("c", abc)).
+			says(`tool c started: Execute {"command":"abc"}`, `tool c ended "x"`)
+	})
 	t.Run("a snapshot is", func(t *testing.T) {
 		k.push(assistant("a3", use("c", abc))).says(`tool c~3 started: Execute {"command":"abc"}`)
 	})

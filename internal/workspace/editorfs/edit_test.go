@@ -102,6 +102,24 @@ func TestLateWriteIsRepaired(t *testing.T) {
 	})
 }
 
+// TestLateWritesWithoutEnd checks that a text is restored only maxTries times.
+func TestLateWritesWithoutEnd(t *testing.T) {
+	const replaced, doubled = "one\n2\nthree\n", "one\n2\n2\nthree\n"
+	bubble(t, nil, func(r *room) {
+		path := r.has("a.txt", three)
+		at, err := resolve(path)
+		require.NoError(r, err)
+		for tries, want := range map[int]string{maxTries - 1: replaced, maxTries: doubled} {
+			r.writes(path, doubled)
+			answered := make(chan error, 1)
+			answered <- nil
+			r.overlay.awaitLate(at, answered, &lateWrite{text: replaced, base: three, sent: replaced, wrote: true, tries: tries})
+			time.Sleep(time.Minute)
+			require.Equal(r, want, r.disk(path))
+		}
+	})
+}
+
 // TestLateWriteBehindAnother checks an editor that carries out a write after droid has changed the same line again. That does not count as
 // a save, and the user gets no message.
 func TestLateWriteBehindAnother(t *testing.T) {
