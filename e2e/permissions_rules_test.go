@@ -33,8 +33,10 @@ func TestPermissionsAsDroidDoes(t *testing.T) {
 		elsewhere := filepath.Join(h.dir, "elsewhere")
 		require.NoError(t, os.Mkdir(elsewhere, 0o755))
 		commands := []string{
-			"touch zz1", "touch any", "FOO=1 touch env", "touch a; touch b", "touch a && mkdir new", "touch red > " + filepath.Join(elsewhere, "out"), "touch " + filepath.Join(elsewhere, "far"),
-			"touch a | sort", "touch $(mv a b)", "touch a; mv a b", "mv a b", "mkdir other", "mktemp", "touch x && mktemp", "git tag other", "git branch b", "chmod +x zz1", "cd " + elsewhere + " && touch there",
+			"touch any", "FOO=1 touch env", "touch red > " + filepath.Join(elsewhere, "out"), "touch $(mv a b)", "touch a; mv a b", "mv a b", "mktemp", "touch x && mktemp", "git branch b", "cd " + elsewhere + " && touch there",
+		}
+		if !testing.Short() { // each check starts a droid
+			commands = append(commands, "touch zz1", "touch a; touch b", "touch a && mkdir new", "touch "+filepath.Join(elsewhere, "far"), "touch a | sort", "mkdir other", "git tag other", "chmod +x zz1")
 		}
 		for i, command := range commands {
 			model.On(fmt.Sprintf("prompt%dx", i), modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute(fmt.Sprint("c", i), command)}}, modelserver.Step{Text: "Done."})
