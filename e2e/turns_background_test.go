@@ -66,6 +66,9 @@ func TestBackgroundCommandIsFollowed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+				if testing.Short() && name == "terminals" {
+					t.Skip("TestBackgroundCommandInTwoWindows has such clients")
+				}
 				gate := filepath.Join(h.dir, "gate")
 				model.On("serve", modelserver.Step{Text: "I serve. ", Tools: []modelserver.ToolCall{backgroundCall("b", "echo ready; while [ ! -e "+gate+" ]; do sleep 0.1; done; echo bye; exit 3")}},
 					modelserver.Step{Text: "It runs."})
