@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -186,11 +187,15 @@ func TestTrustTakenBack(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello."})
 		require.NoError(t, os.Mkdir(filepath.Join(h.work, ".factory"), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(h.work, ".factory", "mcp.json"),
-			[]byte(`{"mcpServers":{"theirs":{"type":"stdio","command":"sleep","args":["296"]}}}`), 0o600))
+		self, err := os.Executable()
+		require.NoError(t, err)
+		// It answers: droid ends a server that does not, maybe before the third one has started.
+		theirs, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"theirs": map[string]any{"type": "stdio", "command": self, "args": []string{"theirs"}, "env": map[string]string{mcpEnv: "hello "}}}})
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(h.work, ".factory", "mcp.json"), theirs, 0o600))
 		servers := func() (n int) {
 			for _, p := range h.processes(t) {
-				if strings.Contains(p.command, "sleep 296") {
+				if strings.Contains(p.command, self+" theirs") {
 					n++
 				}
 			}
@@ -214,6 +219,6 @@ func TestTrustTakenBack(t *testing.T) {
 		first.say("hello")
 		second.say("hello")
 		third.say("hello")
-		h.awaitNone(t, turnLimit, func(p process) bool { return strings.Contains(p.command, "sleep 296") })
+		h.awaitNone(t, turnLimit, func(p process) bool { return strings.Contains(p.command, self+" theirs") })
 	})
 }
