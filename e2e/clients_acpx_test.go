@@ -105,7 +105,7 @@ func TestClientACPX(t *testing.T) {
 			h.awaitProcess(t, "sleep 299")
 			require.Contains(t, a.run(t, "cancel"), "cancel requested")
 			require.Contains(t, asleep(), "[done] cancelled")
-			h.awaitNone(t, 5*time.Second, func(p process) bool { return strings.Contains(p.command, "sleep 299") })
+			h.awaitNone(t, turnLimit, func(p process) bool { return strings.Contains(p.command, "sleep 299") })
 			require.Contains(t, a.run(t, "prompt", "still there?"), "Still here.")
 		})
 		step("load", func(t *testing.T) {

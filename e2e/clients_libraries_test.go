@@ -385,7 +385,7 @@ func stepsOf(t *testing.T, model *modelserver.Server, h home, start func() *libr
 		c.do("cancel", nil)
 		c.await("stop", from)
 		require.Equal(t, "cancelled", c.lastReason())
-		h.awaitNone(t, 5*time.Second, func(p process) bool { return strings.Contains(p.command, "sleep 299") })
+		h.awaitNone(t, turnLimit, func(p process) bool { return strings.Contains(p.command, "sleep 299") })
 		require.Equal(t, "Still here.", textOf("agent", c.turn("still there?", "")))
 		require.Equal(t, "end_turn", c.lastReason())
 	})

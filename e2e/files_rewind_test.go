@@ -133,7 +133,7 @@ func TestRewindThroughTheEditor(t *testing.T) {
 				data, err := os.ReadFile(file)
 				text, _ := editor.Buffer(file)
 				return err == nil && string(data) == want && text == want && !editor.Dirty(file)
-			}, 5*time.Second, 20*time.Millisecond, "%q", want)
+			}, turnLimit, 20*time.Millisecond, "%q", want)
 		}
 		holds("old\nlast\n")
 		s.say("second")

@@ -100,12 +100,12 @@ func TestFirstSessionInOtherDirectory(t *testing.T) {
 			if waits {
 				require.False(t, h.ran(t)["hook-of-work"], name)
 			}
-			require.True(t, h.awaitRan(t, "server-of-asked", 15*time.Second), name)
+			require.True(t, h.awaitRan(t, "server-of-asked", turnLimit), name)
 			require.Eventually(t, func() bool { // until the model is offered the server
 				require.Equal(t, "Hello.", session{c, s.SessionID}.prompt("hello").end(turnLimit).text(), name)
 				server, subagent := toldOf(model, "asked")
 				return server && subagent
-			}, 20*time.Second, 500*time.Millisecond, name)
+			}, turnLimit, 500*time.Millisecond, name)
 			server, subagent := toldOf(model, "work")
 			require.False(t, server, name)
 			require.False(t, subagent, name)

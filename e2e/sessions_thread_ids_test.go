@@ -220,7 +220,7 @@ func TestTwoWindowsOnOneSession(t *testing.T) {
 		second.mustCall("session/load", h.params(s.id), nil)
 		told := func(c *client, from int, text string) {
 			t.Helper()
-			c.await(text, from, 5*time.Second, func(l line) bool {
+			c.await(text, from, turnLimit, func(l line) bool {
 				u, ok := asUpdate(l)
 				return ok && u.isNotice() && strings.Contains(u.text(), text)
 			})

@@ -199,9 +199,9 @@ func TestPipelinedOpens(t *testing.T) {
 		require.Equal(t, history, replayed)
 
 		// The commands, and the use of the context if droid reports it, are sent again.
-		s.await("the commands", from, 15*time.Second, func(l line) bool { return strings.Contains(l.raw, `"available_commands_update"`) })
+		s.await("the commands", from, turnLimit, func(l line) bool { return strings.Contains(l.raw, `"available_commands_update"`) })
 		if h.version == newDroid {
-			_, l := s.await("usage", from, 15*time.Second, func(l line) bool { return strings.Contains(l.raw, `"usage_update"`) })
+			_, l := s.await("usage", from, turnLimit, func(l line) bool { return strings.Contains(l.raw, `"usage_update"`) })
 			require.Regexp(t, `"used":[1-9][0-9]*,"size":[1-9]`, l.raw)
 		}
 
@@ -212,7 +212,7 @@ func TestPipelinedOpens(t *testing.T) {
 			var state struct{ ProtocolVersion string }
 			s.mustCall("_droid/state", map[string]any{"sessionId": s.id}, &state)
 			return state.ProtocolVersion == ""
-		}, 10*time.Second, 20*time.Millisecond)
+		}, turnLimit, 20*time.Millisecond)
 		from = s.seen()
 		mode := s.request("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "auto-low"})
 		with := h.params(s.id)

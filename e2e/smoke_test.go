@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -108,7 +107,7 @@ func TestSmokeLeavesNoProcess(t *testing.T) {
 					leave(cmd)
 				}
 				_ = cmd.Wait()
-				h.awaitNone(t, 5*time.Second, func(p process) bool { return h.version == oldDroid || !strings.Contains(p.command, "sleep 291") })
+				h.awaitNone(t, turnLimit, func(p process) bool { return h.version == oldDroid || !strings.Contains(p.command, "sleep 291") })
 				h.endTools(t)
 			})
 		})

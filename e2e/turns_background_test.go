@@ -153,7 +153,7 @@ func TestBackgroundCommandOfALoad(t *testing.T) {
 		c.awaitText(from, "ran in the background was ended")
 		require.Contains(t, c.text(from), "It was ended together with droid.")
 		require.Contains(t, c.text(from), `"terminal_exit":`)
-		require.Eventually(t, func() bool { return !h.runs(t, "sleep 295") }, 10*time.Second, 20*time.Millisecond, "nobody is left behind")
+		require.Eventually(t, func() bool { return !h.runs(t, "sleep 295") }, turnLimit, 20*time.Millisecond, "nobody is left behind")
 		from = c.seen()
 		s.mustCall("session/load", load, nil)
 		require.Contains(t, c.text(from), "It ran in the background, and ended with droid.")

@@ -65,7 +65,7 @@ func TestCancel(t *testing.T) {
 			permit: allowOnce,
 			moment: func(t *testing.T, _ *modelserver.Server, h home, _ turn) { h.awaitProcess(t, "sleep 297") },
 			after: func(t *testing.T, h home) {
-				h.awaitNone(t, 5*time.Second, func(p process) bool { return strings.Contains(p.command, "sleep 297") })
+				h.awaitNone(t, turnLimit, func(p process) bool { return strings.Contains(p.command, "sleep 297") })
 			},
 		},
 		"mid permission": {

@@ -36,7 +36,7 @@ func commandsOf(l line) (names []string, ok bool) {
 // listed waits for a list of commands, from line number from on, with these names and without those with a minus.
 func (s session) listed(from int, names ...string) {
 	s.t.Helper()
-	s.await("the commands "+strings.Join(names, " "), from, 15*time.Second, func(l line) bool {
+	s.await("the commands "+strings.Join(names, " "), from, turnLimit, func(l line) bool {
 		got, ok := commandsOf(l)
 		for _, name := range names {
 			bare, gone := strings.CutPrefix(name, "-")

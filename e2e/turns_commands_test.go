@@ -247,7 +247,7 @@ func TestShell(t *testing.T) {
 		require.Equal(t, "cancelled", end.Stop)
 		require.Equal(t, []string{"failed"}, end.tools())
 		require.Contains(t, s.text(running.from), "Cancelled.")
-		h.awaitNone(t, 2*time.Second, func(p process) bool { return p.command == "sleep 300 " })
+		h.awaitNone(t, turnLimit, func(p process) bool { return p.command == "sleep 300 " })
 
 		for _, prompt := range []string{"erstens", "zweitens"} {
 			require.Equal(t, "end_turn", s.prompt(prompt).end(turnLimit).Stop)

@@ -98,13 +98,13 @@ func (s session) awaitStored(h home, key, value string) {
 		_ = json.Unmarshal(data, &settings) // half written: read again
 		last, _ = settings[key].(string)
 		return last == value
-	}, 10*time.Second, 20*time.Millisecond, "droid keeps %s=%s, not %s", key, value, last)
+	}, turnLimit, 20*time.Millisecond, "droid keeps %s=%s, not %s", key, value, last)
 }
 
 // awaitOption waits for a config_option_update with this value.
 func (s session) awaitOption(from int, id, value string) {
 	s.t.Helper()
-	s.await("config option "+id+"="+value, from, 10*time.Second, func(l line) bool {
+	s.await("config option "+id+"="+value, from, turnLimit, func(l line) bool {
 		var p struct {
 			Update struct {
 				SessionUpdate string
@@ -178,7 +178,7 @@ func TestOptions(t *testing.T) {
 			for _, mode := range modes[1:] {
 				from := s.seen()
 				s.set("mode", mode)
-				s.await("mode "+mode, from, 5*time.Second, func(l line) bool {
+				s.await("mode "+mode, from, turnLimit, func(l line) bool {
 					u, ok := asUpdate(l)
 					return ok && u.SessionUpdate == "current_mode_update" && u.CurrentModeID == mode
 				})
@@ -377,7 +377,7 @@ func TestCancelWithFollowUps(t *testing.T) {
 // commands returns the names in the last available_commands_update.
 func (s session) commands() (names []string) {
 	s.t.Helper()
-	_, l := s.await("the commands", 0, 15*time.Second, func(l line) bool { return strings.Contains(l.raw, `"available_commands_update"`) })
+	_, l := s.await("the commands", 0, turnLimit, func(l line) bool { return strings.Contains(l.raw, `"available_commands_update"`) })
 	var p struct {
 		Update struct{ AvailableCommands []struct{ Name string } }
 	}

@@ -37,7 +37,7 @@ func TestTextStreams(t *testing.T) {
 		require.Equal(t, "I can count. ", thoughts)
 
 		if h.version == newDroid { // the use of the context window is sent after a turn
-			_, l := s.await("usage", 0, 5*time.Second, func(l line) bool { return strings.Contains(l.raw, `"usage_update"`) })
+			_, l := s.await("usage", 0, turnLimit, func(l line) bool { return strings.Contains(l.raw, `"usage_update"`) })
 			require.Regexp(t, `"used":[1-9][0-9]*,"size":[1-9]`, l.raw)
 		}
 	})
