@@ -81,8 +81,9 @@ func NamesRule(text string, k rules.Rule) bool {
 	return strings.TrimSpace(visible.Line(text)) == strings.TrimSpace(visible.Line(k.Text))
 }
 
-// TakeBackRules takes back rules, all of this text, and looks again whether droid has written them again. It returns those that droid writes each
-// time. The droid of this session, which does not read a list again by itself, is ended. A cancel does not end it.
+// TakeBackRules takes back rules, all of this text, and looks again whether droid has written them again. It returns those that droid writes
+// each time. A cancel does not end it. When it returns, the droid of this session, which does not read a list again by itself, is being ended
+// if a rule was removed.
 func (s *Session) TakeBackRules(ctx context.Context, text string, mine []rules.Rule) (again []rules.Rule, err error) {
 	ctx = s.uncancellable(ctx)
 	removed := false

@@ -146,7 +146,7 @@ func (p *userPrompt) accept() {
 	accepted = true
 }
 
-// admit finds out whether the prompt is a command of this agent. The error says why no prompt is taken, or not this one.
+// admit checks the prompt, and finds out whether it is a command of this agent. The error says why no prompt is taken, or not this one.
 func (p *userPrompt) admit() *jsonrpc.Error {
 	s := p.s
 	if err := cmp.Or(s.unfit.Load(), p.checkLine()); err != nil {
@@ -400,7 +400,7 @@ func (p *userPrompt) send(request string) {
 				s.prompts.Rejected(time.Now(), p.id, acperr.NotLooked(s.cwd, unknown))
 				return
 			case s.prompts.Cancelled(p.id):
-				s.prompts.Rejected(time.Now(), p.id, nil)
+				s.prompts.Rejected(time.Now(), p.id, nil) // it ends as cancelled
 				return
 			}
 		}
