@@ -70,7 +70,7 @@ type Reconnector struct {
 	questions  map[string]*openQuestion // of the agent; by the key of their IDs
 	answered   []string                 // keys of those that the editor has answered, the oldest first
 	queue      [][]byte                 // messages for the editor that this end has made
-	later      [][]byte                 // messages for the server, which Read sends
+	later      [][]byte                 // messages for the server, which the next Read or Write sends
 }
 
 // pendingMessage is an unanswered request of the editor.
@@ -80,7 +80,7 @@ type pendingMessage struct {
 	method    string
 	session   string
 	sent      bool // to a connection
-	refused   bool // by a server that was replaced: it is sent to the next one after the session is loaded
+	refused   bool // by a server that was replaced, or behind such a one: it is sent to the next server after the session is loaded
 	cancelled []byte
 	own       func(result []byte) // handles the response to a request that this end has made
 }
@@ -145,7 +145,10 @@ func (r *Reconnector) Write(ctx context.Context, line []byte) error {
 		h, ok = jsonrpc.ReadHead(line)
 	}
 	if ok {
-		line, p = r.sends(line, h)
+		var held bool
+		if line, p, held = r.sends(line, h); held {
+			return nil
+		}
 	}
 	for {
 		conn, err := r.await(ctx)
@@ -178,9 +181,11 @@ func (r *Reconnector) Close() error {
 	return conn.Close()
 }
 
+// write sends what was queued for the server, and then a message of the editor.
 func (r *Reconnector) write(ctx context.Context, conn MessageConn, line []byte) error {
 	r.writing.Lock()
 	defer r.writing.Unlock()
+	r.sendLaterLocked(ctx, conn)
 	return conn.Write(ctx, line)
 }
 
@@ -249,14 +254,27 @@ func (r *Reconnector) fromQueue() []byte {
 	return line
 }
 
-// sendLater sends what was queued for the server.
+// sendLater sends what was queued for the server. It does not wait for a Write where nothing is: the server may have to be read first.
 func (r *Reconnector) sendLater(ctx context.Context, conn MessageConn) {
+	r.mu.Lock()
+	none := len(r.later) == 0
+	r.mu.Unlock()
+	if none {
+		return
+	}
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	r.sendLaterLocked(ctx, conn)
+}
+
+// sendLaterLocked is sendLater for a caller that holds writing.
+func (r *Reconnector) sendLaterLocked(ctx context.Context, conn MessageConn) {
 	r.mu.Lock()
 	lines := r.later
 	r.later = nil
 	r.mu.Unlock()
 	for _, line := range lines {
-		_ = r.write(ctx, conn, line) // the next read reports a connection that has ended
+		_ = conn.Write(ctx, line) // the next read reports a connection that has ended
 	}
 }
 
@@ -275,24 +293,26 @@ func member(line []byte, at int) []byte {
 
 func sessionOf(object []byte) string { return rawjson.Unquote(rawjson.Field(object, "sessionId")) }
 
-// sends records a message of the editor, and returns it as it is sent, with what is pending then.
-func (r *Reconnector) sends(line []byte, h jsonrpc.Head) ([]byte, *pendingMessage) {
+// sends records a message of the editor, and returns it as it is sent, with what is pending then. held reports that sendRefused sends it:
+// it is about a request that a replaced server has refused, or comes behind one about the same session.
+func (r *Reconnector) sends(line []byte, h jsonrpc.Head) (_ []byte, _ *pendingMessage, held bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	session := sessionOf(params(line, h))
 	switch {
 	case h.Method == "":
 		r.answers(line, h)
-		return line, nil
+		return line, nil, false
 	case h.ID == nil:
 		requestID := rawjson.Field(params(line, h), "requestId")
 		for _, p := range r.pending {
 			if h.Method == "session/cancel" && p.session == session && p.method == "session/prompt" ||
 				h.Method == "$/cancel_request" && jsonrpc.IDKey(p.id) == jsonrpc.IDKey(requestID) {
 				p.cancelled = bytes.Clone(line)
+				held = held || p.refused
 			}
 		}
-		return line, nil
+		return line, nil, held
 	case h.Method == "initialize":
 		if id := rawjson.Unquote(MetaField(params(line, h), "clientId")); id != "" {
 			r.id = id
@@ -302,9 +322,10 @@ func (r *Reconnector) sends(line []byte, h jsonrpc.Head) ([]byte, *pendingMessag
 	case h.Method == "session/prompt" && MetaField(params(line, h), "operationId") == nil:
 		line = WithParamsMeta(line, map[string]string{"operationId": uuid.NewString()})
 	}
-	p := &pendingMessage{line: bytes.Clone(line), id: bytes.Clone(h.ID), method: h.Method, session: session}
+	held = session != "" && slices.ContainsFunc(r.pending, func(p *pendingMessage) bool { return p.refused && p.session == session })
+	p := &pendingMessage{line: bytes.Clone(line), id: bytes.Clone(h.ID), method: h.Method, session: session, sent: held, refused: held}
 	r.pending = append(r.pending, p)
-	return p.line, p
+	return p.line, p, held
 }
 
 // answers records an answer of the editor. It is kept, since the server asks again if the answer was lost with the link.
