@@ -16,11 +16,17 @@ import (
 )
 
 // forgetful begins a session in which droid was asked for the mode "normal", and whose file
-// says "auto-high". Its process is gone. It takes changes while refuse says "".
+// says "auto-high". Its process is gone. It takes changes while refuse says "", and all but the next one where it says "once".
 func forgetful(t *testing.T, v fakedroid.Option, refuse *string) *editor {
 	*refuse = ""
 	sessions := fakedroid.WithSessions(new(fakedroid.Sessions))
-	e := begin(t, playing(uses(touch), v, sessions, refusesMode(func() string { return *refuse })))
+	e := begin(t, playing(uses(touch), v, sessions, refusesMode(func() string {
+		if *refuse == "once" {
+			*refuse = ""
+			return "not now"
+		}
+		return *refuse
+	})))
 	require.Nil(t, e.set("mode", "auto-high").Error)
 	require.Equal(t, "end_turn", e.run("one"))
 	e.inside(func(s *session.Session) {
@@ -79,6 +85,21 @@ func TestRestartedDroidThatRefusesItsMode(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A stricter mode that the user sets while droid starts stays, also where droid does not take the mode from before back: the prompt that
+// waits for droid does not set that again.
+func TestStricterModeWhileDroidStarts(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		refuse := ""
+		e := forgetful(t, v, &refuse)
+		refuse = "once"
+		prompt := e.prompt("two")
+		mode := e.request("session/set_mode", e.inSession(`,"modeId":"spec"`))
+		require.Nil(t, e.await(mode).Error)
+		require.Equal(t, "end_turn", ended(e.await(prompt)))
+		require.Equal(t, "mode spec", e.lastMode())
+	})
 }
 
 func (e *editor) lastMode() (mode string) {

@@ -303,8 +303,7 @@ func (p *userPrompt) renew(ctx context.Context) *jsonrpc.Error {
 // restoreMode makes sure that droid is in the mode that the session had before droid was started again, or in a stricter one. If it is not,
 // droid is asked once more. The error says that it still refuses.
 func (s *Session) restoreMode(ctx context.Context) *jsonrpc.Error {
-	mode := s.options.Owed()
-	if mode == "" {
+	if s.options.Owed() == "" {
 		return nil
 	}
 	release, failure := s.lockRPC(ctx)
@@ -312,6 +311,10 @@ func (s *Session) restoreMode(ctx context.Context) *jsonrpc.Error {
 		return failure
 	}
 	defer release()
+	mode := s.options.Owed()
+	if mode == "" {
+		return nil // the user has set a stricter one, which does not wait for a prompt that is being prepared
+	}
 	err := s.withDroid(ctx, 1, func(client *droid.Client, _ *stream.SessionInfo) error {
 		return s.changeSettings(s.Context, client, stream.ModeSettings(client.Version(), mode))
 	})
