@@ -95,7 +95,7 @@ func (s *Session) TakeBackRules(ctx context.Context, text string, mine []rules.R
 	for range rulesTries {
 		for _, k := range mine {
 			err := s.callBounded(ctx, func(ctx context.Context) error {
-				_, err := files.CallBounded(ctx, s.deps.Calls, "Rules.TakeBack", k.File, files.NoResult(func() error { return rules.Remove(files.Locks{}, k) }))
+				_, err := files.CallBounded(ctx, s.deps.Calls, "Rules.TakeBack", k.File, files.NoResult(func() error { return rules.Remove(ctx, files.Locks{}, k) }))
 				return err
 			})
 			if err != nil {

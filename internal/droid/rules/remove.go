@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,8 +35,8 @@ func (r Rule) Removable() bool {
 
 // Remove removes a permission from the user's file, which is rewritten as a whole with everything else unchanged; droid reads it again
 // within two seconds (0.215, 0.225). A rule that no longer exists is not an error. A droid that has read the file before can write the rule
-// again, so callers must check.
-func Remove(locks files.Locks, r Rule) error {
+// again, so callers must check. After the end of ctx, which interrupts no call that hangs, nothing is changed.
+func Remove(ctx context.Context, locks files.Locks, r Rule) error {
 	if !r.Removable() {
 		return ErrNotRemovable
 	}
@@ -46,7 +47,7 @@ func Remove(locks files.Locks, r Rule) error {
 	}
 	defer lock()
 	for range tries {
-		if err = r.takeBack(path); !errors.Is(err, errChanged) {
+		if err = r.takeBack(ctx, path); !errors.Is(err, errChanged) {
 			return err
 		}
 	}
@@ -62,7 +63,7 @@ func lockFile(locks files.Locks, path string) (release func(), err error) {
 	return nil, err
 }
 
-func (r Rule) takeBack(path string) error {
+func (r Rule) takeBack(ctx context.Context, path string) error {
 	before, err := files.Read(path, config.MaxFile)
 	if err != nil {
 		return err
@@ -87,7 +88,7 @@ func (r Rule) takeBack(path string) error {
 		if now, err := files.Read(path, config.MaxFile); err != nil || !bytes.Equal(now, before) {
 			return errors.Join(errChanged, err)
 		}
-		return nil
+		return context.Cause(ctx)
 	})
 }
 

@@ -68,11 +68,11 @@ func TestRemove(t *testing.T) {
 			home := t.TempDir()
 			path := write(t, home, ".factory/"+tc.file, tc.before)
 			r := ruleOf(t, home, tc.text)
-			require.NoError(t, Remove(files.Locks{}, r))
+			require.NoError(t, Remove(t.Context(), files.Locks{}, r))
 			after, err := os.ReadFile(path)
 			require.NoError(t, err)
 			require.Equal(t, tc.after, string(after))
-			require.NoError(t, Remove(files.Locks{}, r), "it is gone already")
+			require.NoError(t, Remove(t.Context(), files.Locks{}, r), "it is gone already")
 			entries, err := os.ReadDir(filepath.Dir(path))
 			require.NoError(t, err)
 			require.Len(t, entries, 1, "nothing is left beside it")
@@ -90,7 +90,7 @@ func TestRemoveBehindALink(t *testing.T) {
 	require.NoError(t, os.Chmod(path, 0o640))
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".factory"), 0o755))
 	require.NoError(t, os.Symlink(path, filepath.Join(home, ".factory", "settings.json")))
-	require.NoError(t, Remove(files.Locks{}, ruleOf(t, home, "touch")))
+	require.NoError(t, Remove(t.Context(), files.Locks{}, ruleOf(t, home, "touch")))
 	after, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, `{"commandAllowlist":[]}`, string(after))
@@ -117,9 +117,9 @@ func TestRemoveRefuses(t *testing.T) {
 		switch r.Text {
 		case "twice: all tools":
 			ruleMCP = r
-			require.ErrorContains(t, Remove(files.Locks{}, r), "by hand", r.Text)
+			require.ErrorContains(t, Remove(t.Context(), files.Locks{}, r), "by hand", r.Text)
 		default:
-			require.ErrorIs(t, Remove(files.Locks{}, r), ErrNotRemovable, r.Text)
+			require.ErrorIs(t, Remove(t.Context(), files.Locks{}, r), ErrNotRemovable, r.Text)
 		}
 	}
 	for path, text := range before {
@@ -127,7 +127,7 @@ func TestRemoveRefuses(t *testing.T) {
 		require.Equal(t, text, string(now), path)
 	}
 	require.NoError(t, os.WriteFile(mine, []byte(strings.Repeat("[", 10)), 0o600))
-	require.ErrorContains(t, Remove(files.Locks{}, ruleMCP), "no JSON")
+	require.ErrorContains(t, Remove(t.Context(), files.Locks{}, ruleMCP), "no JSON")
 }
 
 // A file in the place of a project's .factory has no rules.
