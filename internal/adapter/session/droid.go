@@ -282,7 +282,9 @@ func (s *Session) droidExited() {
 	s.endWork()
 }
 
-// endWork ends the turns and withdraws the questions of a droid that has exited or was replaced.
+// endWork ends the turns and withdraws the questions of a droid that has exited or was replaced. Files are read for it no longer before its
+// open turns end; events that wait for files, such as the ends of these turns, are applied behind that, so that each prompt is answered behind
+// all that belongs to it; the questions that are left then belong to no turn.
 func (s *Session) endWork() {
 	s.servers.ProcessExited()
 	s.fileCalls.End()

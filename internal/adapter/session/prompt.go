@@ -240,7 +240,9 @@ func (p *userPrompt) begin() {
 	})
 }
 
-// prepare returns when droid may have the prompt, or with why it cannot.
+// prepare returns when droid may have the prompt, or with why it cannot. Each step may give the lock up, and only a stricter mode is set in
+// the meantime (see turns.Stricter): what a step uses of the session it reads when it has the lock again. Files of the project may change
+// at any time, so that is looked at last.
 func (p *userPrompt) prepare(ctx context.Context) *jsonrpc.Error {
 	s, crashed := p.s, p.s.prompts.Crashed()
 	if err := p.renew(ctx); err != nil {

@@ -114,7 +114,7 @@ func (b keepsQueue) Cancel(now time.Time) []Action {
 type outlivesDroid struct{ *Machine }
 
 func (b outlivesDroid) OutputRead(why error) []Action {
-	b.dead = false
+	b.exited = false
 	return b.FailRunning(why)
 }
 
@@ -192,7 +192,7 @@ func (b endsBefore) Ended(request string, how How, why error) (bool, []Action) {
 	known, actions := b.Machine.Ended(request, how, why)
 	for _, p := range slices.Clone(b.lingering) {
 		b.removeLingering(p)
-		b.end(p, End{})
+		b.doEnd(p, End{})
 	}
 	return known, append(actions, b.flush()...)
 }

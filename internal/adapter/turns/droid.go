@@ -55,7 +55,7 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 // prompt that droid accepted, for which Taken may not have been called yet. The preparation of a prompt that waits again is ignored (Ready,
 // Fail) until NeedDroid has it prepared again.
 func (m *Machine) ProcessExited(accepted string, why error) {
-	m.dead = true
+	m.exited = true
 	if p := m.running(); p == nil || !p.cancelled {
 		m.crashes++
 	}
@@ -88,7 +88,7 @@ func (m *Machine) OutputRead(why error) []Action {
 	for p := m.running(); p != nil && p.kind != Process && p.stage != committed; p = m.running() {
 		m.fail(p, why)
 	}
-	m.dead = false
+	m.exited = false
 	return m.flush()
 }
 

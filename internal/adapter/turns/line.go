@@ -19,7 +19,7 @@ const (
 	// than ModelCallTime, the user need not wait for it.
 	ModelCalls
 	// Stricter is a mode that asks for at least as much as the current one, if no change was requested before it. A prompt that is being
-	// prepared was asked before it and may be sent while it is under way.
+	// prepared was asked before it and may be sent while it is under way, so its preparation must read the mode again behind each wait.
 	Stricter
 
 	turn    // a prompt that begins a turn; those from here on are prompts, those before it changes
@@ -223,7 +223,7 @@ func (m *Machine) failSince(place uint64, why error) {
 
 // startChange begins the first change if it need not wait. At most one begins, because a change waits for those before it, see awaits.
 func (m *Machine) startChange() {
-	if m.closed || m.dead {
+	if m.closed || m.exited {
 		return
 	}
 	for _, c := range m.changes {

@@ -101,15 +101,15 @@ type world struct {
 	changes []*wanted // all, in order
 	places  int       // that were given away
 
-	interrupts                   int
-	steering, closed, dead, held bool
-	crashes                      int
-	ends                         int // so far
-	stoppingSince                time.Time
-	stoppingID                   ID
-	killed                       bool // and not gone yet
-	steps                        int
-	trail                        []string
+	interrupts                     int
+	steering, closed, exited, held bool
+	crashes                        int
+	ends                           int // so far
+	stoppingSince                  time.Time
+	stoppingID                     ID
+	killed                         bool // and not gone yet
+	steps                          int
+	trail                          []string
 }
 
 var errSome = errors.New("some error")
@@ -187,7 +187,7 @@ func (w *world) step() {
 			w.carryOut(w.m.Ready(t.id))
 		}
 	case 4, 5, 25, 26:
-		if t := w.pick(func(t *told) bool { return t.sending }); t != nil && !w.dead {
+		if t := w.pick(func(t *told) bool { return t.sending }); t != nil && !w.exited {
 			w.note("taken %d", t.id)
 			t.sending, t.with, t.reached = false, true, true
 			w.carryOut(w.m.Taken(w.now, t.id))
@@ -475,7 +475,7 @@ func (w *world) endHere() {
 // die has droid die, say something last, and be gone.
 func (w *world) die() {
 	w.note("gone")
-	w.dead, w.killed = true, false
+	w.exited, w.killed = true, false
 	if !w.m.Stopping() && !w.runningCancelled() {
 		w.crashes++
 	}
@@ -496,7 +496,7 @@ func (w *world) die() {
 		}
 	}
 	w.note("buried")
-	w.dead = false
+	w.exited = false
 	for _, t := range had {
 		w.stops(t)
 	}

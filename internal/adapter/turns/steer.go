@@ -16,7 +16,7 @@ func (m *Machine) SetSteering(on bool) []Action {
 // that is answered here waits for its turn, and so does everything behind it.
 func (m *Machine) steer() {
 	r, p := m.running(), m.firstWaiting()
-	if m.dead || m.paused || m.closed || r == nil || r.stage != taken || p == nil {
+	if m.exited || m.paused || m.closed || r == nil || r.stage != taken || p == nil {
 		return
 	}
 	if p.toDroid() && m.mayJoinNow(p) && !m.waits(joining, p.place) {
@@ -134,7 +134,7 @@ func (m *Machine) Join(id ID, when When) (host ID, ok bool, actions []Action) {
 // Joinable reports whether Join takes a message now.
 func (m *Machine) Joinable() bool {
 	r := m.running()
-	return r != nil && r.toDroid() && !r.root().cancelled && !r.cancelled && r.crash == nil && !m.dead && !m.closed
+	return r != nil && r.toDroid() && !r.root().cancelled && !r.cancelled && r.crash == nil && !m.exited && !m.closed
 }
 
 // root returns the prompt that a message belongs to, or the prompt itself.
@@ -174,7 +174,7 @@ func (m *Machine) settle(p *prompt, e End) {
 		m.leaveUnsent(p, e.Err)
 	}
 	if m.messagesOf(p) == 0 {
-		m.end(p, e)
+		m.doEnd(p, e)
 		return
 	}
 	if p.stage = lingering; p.failed == nil {
@@ -204,7 +204,7 @@ func (m *Machine) merge(p *prompt, e End) {
 		return
 	}
 	m.removeLingering(host)
-	m.end(host, e)
+	m.doEnd(host, e)
 }
 
 func (m *Machine) removeLingering(host *prompt) {
@@ -246,6 +246,6 @@ func (m *Machine) cancelMessages(now time.Time, host *prompt) {
 	}
 	if slices.Contains(m.lingering, host) && m.messagesOf(host) == 0 { // else that has ended it
 		m.removeLingering(host)
-		m.end(host, End{})
+		m.doEnd(host, End{})
 	}
 }

@@ -120,6 +120,8 @@ func (m *Machine) cancelRunning(now time.Time) {
 // stopRunning begins to stop the running prompt, if it is cancelled and droid is
 // about to work on it. Until droid has taken what is on its way to it, it is not
 // interrupted: it starts a turn with a message that comes behind an interrupt.
+// A second call interrupts at once, as droid has accepted something since, and
+// repeats that from the shortest interval on, but does not prolong the patience.
 func (m *Machine) stopRunning(now time.Time) {
 	p := m.running()
 	if p == nil || !p.cancelled || !p.withDroid() {
@@ -170,7 +172,7 @@ func (m *Machine) Due() (at time.Time, ok bool) {
 
 func (m *Machine) stopDue() (at time.Time, ok bool) {
 	p := m.running()
-	if p == nil || m.dead {
+	if p == nil || m.exited {
 		return time.Time{}, false
 	}
 	if p.stopping.due {

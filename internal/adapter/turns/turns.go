@@ -169,8 +169,8 @@ type Machine struct {
 	interrupts int // that are not answered
 	crashes    int // of droid in a row
 	steering   bool
-	paused     bool // no prompt may start: droid's end is awaited
-	dead       bool // droid is gone, and what it said last may still come: from ProcessExited to OutputRead
+	paused     bool // no prompt may start: the session awaits droid's end, see SetPaused
+	exited     bool // droid has exited, and what it said last may still come: from ProcessExited to OutputRead
 	closed     bool // nothing starts any more
 
 	out []Action
@@ -194,7 +194,7 @@ func (m *Machine) do(a Action) { m.out = append(m.out, a) }
 func (m *Machine) Accept(id ID, kind Kind) []Action {
 	p := &prompt{id: id, kind: kind, place: m.nextPlace()}
 	if m.closed {
-		m.end(p, End{Cancelled: true})
+		m.doEnd(p, End{Cancelled: true})
 		return m.flush()
 	}
 	m.queue = append(m.queue, p)
@@ -213,7 +213,7 @@ func (m *Machine) StartNext() []Action {
 // next starts the first waiting prompt, if one may start.
 func (m *Machine) next() {
 	p := m.firstWaiting()
-	if p == nil || m.interrupts > 0 || m.paused || m.dead || m.closed {
+	if p == nil || m.interrupts > 0 || m.paused || m.exited || m.closed {
 		return
 	}
 	of := turn
@@ -334,6 +334,9 @@ func (m *Machine) Finish() []Action {
 	return m.flush()
 }
 
+// A prompt ends in three steps: finish takes it out of the queue, settle waits for the messages that belong to it, and doEnd returns the
+// End. Callers use finish, or fail and drop, which call it.
+
 // fail ends a prompt with an error, or as cancelled if the user wanted that.
 func (m *Machine) fail(p *prompt, why error) {
 	if p.cancelled {
@@ -353,8 +356,8 @@ func (m *Machine) finish(p *prompt, e End) {
 	}
 }
 
-// end ends a prompt: as cancelled if the user cancelled it, else with what failed first.
-func (m *Machine) end(p *prompt, e End) {
+// doEnd returns the End of a prompt: as cancelled if the user cancelled it, else with what failed first.
+func (m *Machine) doEnd(p *prompt, e End) {
 	switch {
 	case p.cancelled:
 		e.Err, e.Cancelled, e.Empty = nil, true, false

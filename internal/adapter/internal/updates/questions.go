@@ -121,14 +121,14 @@ func (q *Question) Close() Outcome {
 }
 
 // Withdraw withdraws the question. The caller of Questions.Open must close it.
-func (q *Question) Withdraw() { q.withdraw(Withdrawn) }
+func (q *Question) Withdraw() { q.setOutcome(Withdrawn) }
 
 // IsWithdrawn reports whether the question was withdrawn.
 func (q *Question) IsWithdrawn() bool { return q.outcome != NotWithdrawn }
 
-// withdraw sets the outcome of a question, and closes the question if it waits in WaitUntil or Run; otherwise the caller of Questions.Open
+// setOutcome sets the outcome of a question, and closes the question if it waits in WaitUntil or Run; otherwise the caller of Questions.Open
 // closes it later, and until then it stays first in line. A refusal that droid has not got ends with droid.
-func (q *Question) withdraw(how Outcome) {
+func (q *Question) setOutcome(how Outcome) {
 	if q.outcome != NotWithdrawn && how != Withdrawn || !slices.Contains(q.of.open, q) {
 		return
 	}
@@ -178,7 +178,7 @@ func (d *Questions) End() { d.withdraw(Withdrawn, func(*Question) bool { return 
 func (d *Questions) withdraw(how Outcome, which func(*Question) bool) {
 	for _, q := range slices.Clone(d.open) {
 		if which(q) {
-			q.withdraw(how)
+			q.setOutcome(how)
 		}
 	}
 }
