@@ -205,8 +205,8 @@ func (s *Session) withDroid(ctx context.Context, limit int, f func(client *droid
 type ending int
 
 const (
-	// replaced leaves the session without a droid. The process is asked to end, and is gone before another one loads the session. It has no
-	// prompt; one that is being prepared gets another droid. A turn of droid's own ends.
+	// replaced leaves the session without a droid. The process is asked to end, and is gone before another one loads the session. Callers
+	// see that it has no prompt, which would fail; one that is being prepared gets another droid. A turn of droid's own ends.
 	replaced ending = iota
 	// killed stops droid at once. The session still processes its last output, and whatever needs a droid waits until the process is gone.
 	killed
