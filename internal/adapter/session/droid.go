@@ -210,6 +210,8 @@ const (
 	replaced ending = iota
 	// killed stops droid at once. The session still processes its last output, and whatever needs a droid waits until the process is gone.
 	killed
+	// notAllowed is killed, for what the project brings: it is not droid's fault, so it does not count as a crash.
+	notAllowed
 	// atEnd ends the session, too: droid is asked to end, and its events are read until it is gone.
 	atEnd
 )
@@ -236,8 +238,8 @@ func (s *Session) endDroid(how ending, why string) {
 			s.proc.OldExited(client)
 		})
 		s.endWork()
-	case killed:
-		s.proc.Kill(why)
+	case killed, notAllowed:
+		s.proc.Kill(why, how == killed)
 		s.async(func(context.Context) { endLeft(left) })
 		s.markEnding()
 	case atEnd:
@@ -273,11 +275,11 @@ func (s *Session) droidExited() {
 	if left := s.updateBackground(); len(left) > 0 {
 		s.async(func(context.Context) { endLeft(left) })
 	}
-	s.proc.Exited(err)
+	fault := s.proc.Exited(err)
 	if err != nil && err.KilledFor == "" {
 		s.reportFault(droid.LogText(err))
 	}
-	s.prompts.ProcessExited(client.LastAccepted(), acperr.Died{Exit: err})
+	s.prompts.ProcessExited(client.LastAccepted(), fault, acperr.Died{Exit: err})
 	defer func() { s.prompts.OutputRead(acperr.Died{Exit: err}) }() // also after a panic: prompts wait for it
 	s.endWork()
 }

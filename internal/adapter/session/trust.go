@@ -199,8 +199,7 @@ func (s *Session) killIfChanged(ctx context.Context) (ended bool, err error) {
 	if err != nil || client != before || s.proc.Ending() || !facts.Adds() {
 		return false, err
 	}
-	s.endDroid(killed, "the project now brings "+project.Kinds()+", which nobody has allowed")
-	s.prompts.ResetCrashes() // droid has not crashed
+	s.endDroid(notAllowed, "the project now brings "+project.Kinds()+", which nobody has allowed")
 	return true, nil
 }
 

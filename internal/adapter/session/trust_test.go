@@ -856,6 +856,39 @@ func TestProjectChangesInEachTurn(t *testing.T) {
 	})
 }
 
+// Such an end neither counts as a crash nor makes up for those before it.
+func TestProjectChangesBetweenCrashes(t *testing.T) {
+	for _, changes := range []int{1, turns.MaxCrashes} {
+		synctest.Test(t, func(t *testing.T) {
+			r := inProject(t, fakedroid.V0225, map[string]string{".factory/skills/x/SKILL.md": "x"})
+			r.ask = func(p permission) string { return p.Options[0].OptionID }
+			turn := 0
+			r.turn = func(d *fakedroid.Droid) error {
+				if turn++; turn != changes {
+					return d.Die(1, "")
+				}
+				r.write(t, ".factory/mcp.json", `{"mcpServers":{"s":{"command":"x"}}}`)
+				if err := d.Use("", "", touch); err != nil {
+					return err
+				}
+				time.Sleep(time.Second)
+				return d.Say("", "went on")
+			}
+			require.Nil(t, r.newSession().Error)
+			for crashes := 0; crashes < turns.MaxCrashes; {
+				end := allOf(r.await(r.prompt("hello")).Error)
+				if turn == changes {
+					require.Contains(t, end, "which nobody has allowed")
+					continue
+				}
+				crashes++
+				require.Equal(t, crashes == turns.MaxCrashes, strings.Contains(end, "3 times in a row"), end)
+			}
+			time.Sleep(2 * time.Minute) // the scripted droids that were ended
+		})
+	}
+}
+
 // A prompt that is sent into a running turn does not go to a droid that was started without what the project brings now.
 func TestProjectChangesBeforeASteeredPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

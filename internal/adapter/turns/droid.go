@@ -50,13 +50,13 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 	return End{Empty: !p.spoke && p == m.running()}
 }
 
-// ProcessExited reports that droid died, and why. OutputRead follows: what droid said last may still end prompts. It does not count as a
-// crash while a cancelled prompt runs, since droid was most likely killed because it did not stop. accepted is the request ID of the last
-// prompt that droid accepted, for which Taken may not have been called yet. The preparation of a prompt that waits again is ignored (Ready,
-// Fail) until NeedDroid has it prepared again.
-func (m *Machine) ProcessExited(accepted string, why error) {
+// ProcessExited reports that droid died, and why. OutputRead follows: what droid said last may still end prompts. accepted is the request ID
+// of the last prompt that droid accepted, for which Taken may not have been called yet. fault reports whether that is droid's fault, so that
+// it counts as a crash; while a cancelled prompt runs it does not, since droid was most likely killed because it did not stop. The
+// preparation of a prompt that waits again is ignored (Ready, Fail) until NeedDroid has it prepared again.
+func (m *Machine) ProcessExited(accepted string, fault bool, why error) {
 	m.exited = true
-	if p := m.running(); p == nil || !p.cancelled {
+	if p := m.running(); fault && (p == nil || !p.cancelled) {
 		m.crashes++
 	}
 	// At most one is not accepted, the newest that was sent: another one is sent in addition only when droid has accepted that.

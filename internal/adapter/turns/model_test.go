@@ -39,7 +39,7 @@ type machine interface {
 	Due() (time.Time, bool)
 	Shown() []Action
 	Ended(string, How, error) (bool, []Action)
-	ProcessExited(took string, why error)
+	ProcessExited(took string, fault bool, why error)
 	OutputRead(error) []Action
 
 	GaveUp() bool
@@ -476,7 +476,8 @@ func (w *world) endHere() {
 func (w *world) die() {
 	w.note("gone")
 	w.exited, w.killed = true, false
-	if !w.m.Stopping() && !w.runningCancelled() {
+	fault := w.rng.Intn(4) > 0
+	if fault && !w.m.Stopping() && !w.runningCancelled() {
 		w.crashes++
 	}
 	for _, t := range w.all {
@@ -485,7 +486,7 @@ func (w *world) die() {
 			t.again, t.resent, t.started, t.needs, t.sending, t.with, t.said, t.folded = true, t.resent || t.sending, false, false, false, false, false, false
 		}
 	}
-	w.m.ProcessExited("", errSome)
+	w.m.ProcessExited("", fault, errSome)
 	for range w.rng.Intn(3) {
 		w.droidEnds()
 	}

@@ -56,7 +56,7 @@ func TestInterruptIsRepeated(t *testing.T) {
 	require.Equal(t, []Action{Kill{}}, m.Tick(at(Patience)))
 	_, due = m.Due()
 	require.False(t, due)
-	m.ProcessExited("", errSome)
+	m.ProcessExited("", true, errSome)
 	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.OutputRead(errSome))
 	require.False(t, m.Crashed(), "it was killed")
 }
@@ -139,7 +139,7 @@ func TestPromptsAnsweredHere(t *testing.T) {
 	require.Equal(t, []Action{Run{2}}, m.Accept(2, Process))
 	require.Equal(t, []Action{Stop{2}, RefuseQuestions{}}, m.Cancel(begin))
 	require.False(t, m.Stopping(), "droid has nothing to stop")
-	m.ProcessExited("", errSome)
+	m.ProcessExited("", true, errSome)
 	require.Empty(t, m.OutputRead(errSome), "it goes on")
 	require.Equal(t, []Action{End{ID: 2, Cancelled: true}}, m.Complete(2))
 	m.Accept(3, Here)
@@ -159,8 +159,8 @@ func TestEndings(t *testing.T) {
 		"failed":    {func(*Machine) {}, Failed, End{Err: errSome}},
 		"stopped":   {func(*Machine) {}, Cancelled, End{Cancelled: true}},
 		"cancelled": {func(m *Machine) { m.Cancel(begin) }, Failed, End{Cancelled: true}},
-		"crashed":   {func(m *Machine) { m.ProcessExited("", errors.New("crash")) }, Failed, End{Err: errors.New("crash")}},
-		"finished":  {func(m *Machine) { m.Shown(); m.ProcessExited("", errors.New("crash")) }, Completed, End{}},
+		"crashed":   {func(m *Machine) { m.ProcessExited("", true, errors.New("crash")) }, Failed, End{Err: errors.New("crash")}},
+		"finished":  {func(m *Machine) { m.Shown(); m.ProcessExited("", true, errors.New("crash")) }, Completed, End{}},
 	} {
 		m := working(t)
 		tc.before(m)
@@ -185,7 +185,7 @@ func TestSteering(t *testing.T) {
 	m.CancelOne(begin, 4)
 	m.Shown()
 	require.Equal(t, []Action{Send{5, "request 4"}}, m.SetSteering(true))
-	m.ProcessExited("", errSome)
+	m.ProcessExited("", true, errSome)
 	require.Empty(t, m.Accept(6, ToDroid), "there is no droid to take it")
 }
 
@@ -199,7 +199,7 @@ func TestDeadDroidHadTaken(t *testing.T) {
 		m := New(numbered())
 		m.Accept(1, ToDroid)
 		m.Ready(1)
-		m.ProcessExited(took, errSome)
+		m.ProcessExited(took, true, errSome)
 		require.Equal(t, []Action{want}, append(m.OutputRead(errSome), m.StartNext()...), took)
 	}
 }
@@ -319,7 +319,7 @@ func TestKeptCommand(t *testing.T) {
 	m.Keep(1)
 	require.Equal(t, []Action{RefuseQuestions{}}, m.Cancel(begin))
 	require.Empty(t, m.CancelOne(begin, 1))
-	m.ProcessExited("", errSome)
+	m.ProcessExited("", true, errSome)
 	require.Empty(t, m.OutputRead(errSome))
 	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.Complete(1))
 }
@@ -328,13 +328,13 @@ func TestKeptCommand(t *testing.T) {
 func TestDeadDroid(t *testing.T) {
 	m := steered(t)
 	m.Cancel(begin)
-	m.ProcessExited("", errSome)
+	m.ProcessExited("", true, errSome)
 	_, due := m.Due()
 	require.False(t, due)
 	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, End{ID: 2, Cancelled: true}}, m.OutputRead(errSome))
 
 	m = working(t)
-	m.ProcessExited("", errSome)
+	m.ProcessExited("", true, errSome)
 	again, actions := m.Dropped("request 1")
 	require.True(t, again)
 	require.Empty(t, actions)
@@ -398,7 +398,7 @@ func TestSteeredPromptIsSentAgain(t *testing.T) {
 	m := working(t)
 	m.SetSteering(true)
 	require.Equal(t, []Action{Send{2, "request 2"}}, m.Accept(2, ToDroid))
-	m.ProcessExited("request 1", errSome)
+	m.ProcessExited("request 1", true, errSome)
 	require.Equal(t, []Action{End{ID: 1, Err: errSome}}, m.OutputRead(errSome))
 	require.Equal(t, []Action{NeedDroid{2}}, m.StartNext())
 

@@ -91,13 +91,13 @@ func TestProcessEnds(t *testing.T) {
 		var p Process
 		p.MarkEnding()
 		require.False(t, p.Ending(), "there is none")
-		p.Kill("nothing")
+		p.Kill("nothing", true)
 
 		p.Adopt(first, nil)
 		p.MarkEnding()
 		require.True(t, p.Ending())
 		require.Same(t, first, p.Client(), "until its end is heard")
-		p.Kill("it had to")
+		p.Kill("it had to", true)
 		<-first.Exited()
 		require.ErrorContains(t, first.ExitError(), "it had to")
 		p.Exited(nil)
