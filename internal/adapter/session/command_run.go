@@ -112,6 +112,8 @@ type commandRun struct {
 	prompt *userPrompt             // from begin on
 	cancel context.CancelCauseFunc // ends the context of Run, from begin on
 	atEnd  func()                  // see whenEnded
+	failed *turns.Change           // that it was to make, nil for none that failed; its end follows the response
+	why    error                   // ends the prompts behind failed, see finishChange
 }
 
 // The causes for which the context of a command ends.
@@ -165,10 +167,8 @@ func (r *commandRun) finish(ctx context.Context, reply string, err error) {
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return // the session ends, and the prompt with it
 	}
-	var change *turns.Change
-	notSet, fails := errors.AsType[*NotSetError](err)
-	if fails {
-		change = s.prompts.Failing(id)
+	if notSet, fails := errors.AsType[*NotSetError](err); fails {
+		r.failed, r.why = s.prompts.Failing(id), notSet.prompts
 	}
 	if err != nil {
 		reply = err.Error()
@@ -177,9 +177,6 @@ func (r *commandRun) finish(ctx context.Context, reply string, err error) {
 		s.update(s.show.Text(uuid.NewString(), visible.Text(reply), false)...)
 	}
 	s.prompts.Complete(id)
-	if change != nil {
-		s.finishChange(change, notSet.prompts)
-	}
 }
 
 // ended is called when the prompt has ended, even if it never ran.

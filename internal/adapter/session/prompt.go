@@ -499,6 +499,9 @@ func (s *Session) endPrompt(end turns.End) {
 		s.notify("The model gave an empty answer.")
 	}
 	p.answer(acperr.Stop(end, s.prompts.GaveUp()))
+	if p.command != nil && p.command.failed != nil {
+		s.finishChange(p.command.failed, p.command.why)
+	}
 	// ACP forbids updates of a cancelled turn after its response (prompt turn). The next turn reports what this one used.
 	if end.ByDroid && !end.Cancelled {
 		now := time.Now()
