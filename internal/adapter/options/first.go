@@ -35,13 +35,15 @@ func ParseFirst(raw json.RawMessage) (values []Value, err error) {
 			values = append(values, Value{e.ID, value})
 		}
 	}
-	rank := func(v Value) int { return slices.Index(settingOrder, v.ID) }
+	rank := func(v Value) int { // each is behind those on which its values depend; the mode, on which none does, comes last
+		if v.ID == Mode {
+			return len(settings)
+		}
+		return slices.IndexFunc(settings, func(s Setting) bool { return s.ID == v.ID })
+	}
 	slices.SortStableFunc(values, func(a, b Value) int { return rank(a) - rank(b) })
 	return values, nil
 }
-
-// settingOrder has each option behind those on which its values depend.
-var settingOrder = []string{Model, Effort, SpecModel, SpecEffort, Mode, FollowUp, AutoCompaction}
 
 func (e firstValue) isSwitch() (is, known bool) {
 	switch string(e.Type) {

@@ -39,12 +39,3 @@ func TestParseFirst(t *testing.T) {
 		})
 	}
 }
-
-// TestSettingOrder: a first value of each setting has its place among the others.
-func TestSettingOrder(t *testing.T) {
-	var ids []string
-	for _, s := range Settings() {
-		ids = append(ids, s.ID)
-	}
-	require.ElementsMatch(t, ids, settingOrder)
-}

@@ -42,7 +42,7 @@ type Setting struct {
 	field func(p *stream.SettingsPatch) **string
 }
 
-// settings are all settings, in the order of menus.
+// settings are all settings, in the order of menus. The models and efforts follow those on which their values depend.
 var settings = []Setting{
 	{
 		ID: Mode, Called: "mode", Stored: Restored, Scope: turns.General, Command: "mode", Summary: "Show or choose the mode", Hint: "mode",

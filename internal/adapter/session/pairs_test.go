@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
@@ -36,6 +37,7 @@ type asked struct {
 	rests  bool                   // it is refused while a prompt runs or waits
 	new    bool                   // droid has it since 0.215
 	sets   string                 // the setting that it changes
+	other  string                 // a value of that setting that a session does not begin with; TestSettings sets all of these, in the order of options.Settings
 }
 
 // everything are the methods that change something, or that tell what others change.
@@ -50,13 +52,14 @@ func everything() []asked {
 	const opening = `,"cwd":"/workspace","mcpServers":[]`
 	return []asked{
 		{name: "mode", ask: on("session/set_mode", `,"modeId":"auto-low"`), line: `"autonomyMode":"auto-low"`},
-		{name: "mode option", sets: "mode", ask: set("mode", "auto-high"), line: `"autonomyMode":"auto-high"`},
-		{name: "model", sets: "model", ask: set("model", "fake-old"), line: `"modelId":"fake-old"`},
+		{name: "mode option", sets: options.Mode, other: "auto-low", ask: set("mode", "auto-high"), line: `"autonomyMode":"auto-high"`},
+		{name: "model", sets: options.Model, other: "fake-thinker", ask: set("model", "fake-old"), line: `"modelId":"fake-old"`},
 		{name: "set_model", ask: on("session/set_model", `,"modelId":"custom:Fake-0"`), line: `"modelId":"custom:Fake-0"`},
-		{name: "effort", sets: "reasoning_effort", ask: set("reasoning_effort", "low"), line: `"reasoningEffort":"low"`},
-		{name: "spec model", sets: "spec_model", ask: set("spec_model", "fake-old"), line: `"specModeModelId":"fake-old"`},
-		{name: "follow-up", sets: "follow_up", ask: set("follow_up", "steer")},
-		{name: "compaction", sets: "auto_compaction", ask: on("_droid/set_auto_compaction", `,"enabled":false`), line: `"compactionThresholdCheckEnabled":false`, new: true},
+		{name: "effort", sets: options.Effort, other: "high", ask: set("reasoning_effort", "low"), line: `"reasoningEffort":"low"`},
+		{name: "spec model", sets: options.SpecModel, other: "fake-thinker", ask: set("spec_model", "fake-old"), line: `"specModeModelId":"fake-old"`},
+		{sets: options.SpecEffort, other: "high"}, // which needs a spec model first
+		{name: "follow-up", sets: options.FollowUp, other: options.Steer, ask: set("follow_up", "steer")},
+		{name: "compaction", sets: options.AutoCompaction, other: "false", ask: on("_droid/set_auto_compaction", `,"enabled":false`), line: `"compactionThresholdCheckEnabled":false`, new: true},
 		{name: "title", ask: on("session/set_title", `,"title":"My own"`), line: `rename_session`, new: true},
 		{name: "load", ask: on("session/load", opening), line: `load_session`, rests: true},
 		{name: "resume", ask: on("session/resume", opening), line: `load_session`, rests: true},
@@ -104,7 +107,7 @@ func (l *toldLines) place(n int, with string) int {
 func TestPairs(t *testing.T) {
 	for _, first := range everything() {
 		for _, second := range everything() {
-			if first.name == second.name {
+			if first.name == second.name || first.ask == nil || second.ask == nil {
 				continue
 			}
 			t.Run(first.name+" then "+second.name, func(t *testing.T) {
