@@ -120,8 +120,10 @@ func (r *permissionRequest) prepared(ctx context.Context, q *updates.Question, d
 	if d.Plan == "" {
 		return d
 	}
+	asking, cancel := q.Context(ctx) // behind an interrupt the message would begin a turn
+	defer cancel()
 	chosen := stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.Plan}
-	if err := s.unlockedFor(ctx, planTime, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) }); err != nil {
+	if err := s.unlockedFor(asking, planTime, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) }); err != nil {
 		if q.IsWithdrawn() {
 			return refused
 		}

@@ -321,6 +321,46 @@ func TestCancelWhilePlanIsTold(t *testing.T) {
 	})
 }
 
+// The message that names a plan does not go to droid behind the interrupt of a cancel: it would begin a turn. Before 0.215 it waits for a
+// change of the mode that droid has not answered.
+func TestCancelBeforePlanIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plans := plan
+		plans.Details = fakedroid.Fields{"plan": "A or B", "optionNames": []string{"Plan A", "Plan B"}}
+		told := new(toldLines)
+		var e *editor
+		cancelled := make(chan struct{})
+		e = begin(t, func(int) (*droid.Client, error) {
+			return tappedDroid(func(line []byte) {
+				told.add(line)
+				if strings.Contains(string(line), "update_session_settings") {
+					time.Sleep(time.Second) // droid is slow to read the change
+					e.cancel()
+					close(cancelled)
+					time.Sleep(time.Second)
+				}
+			}, uses(plans), fakedroid.WithVersion(fakedroid.V099), fakedroid.WithMode("spec")), nil
+		})
+		e.ask = func(p permission) string {
+			if strings.HasPrefix(p.Options[0].OptionID, "plan_") {
+				return "plan_0"
+			}
+			select {
+			case <-cancelled:
+				return "cancel" // of a turn that nobody has asked for
+			default:
+			}
+			e.request("session/set_mode", e.inSession(`,"modeId":"normal"`))
+			time.Sleep(100 * time.Millisecond)
+			return "proceed_auto_run_high"
+		}
+		require.Equal(t, "cancelled", e.run("plan"))
+		time.Sleep(10 * time.Second)
+		require.Positive(t, told.place(1, "interrupt_session"))
+		require.Equal(t, -1, told.place(1, "I choose"), "%v", told.lines)
+	})
+}
+
 // Unknown messages of droid have no effect, and the status counts them by name.
 func TestNonsenseIsSurvived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -28,6 +28,7 @@ type Question struct {
 	outcome Outcome
 	request interface{ Withdraw() bool } // the step that was sent to the editor, nil between two
 	waits   bool                         // in WaitUntil or Run
+	cancel  context.CancelFunc           // of Context, nil before
 	ended   func(Outcome)                // see Questions.Open
 }
 
@@ -123,6 +124,12 @@ func (q *Question) Close() Outcome {
 // Withdraw withdraws the question. The caller of Questions.Open must close it.
 func (q *Question) Withdraw() { q.setOutcome(Withdrawn) }
 
+// Context returns a context that ends with ctx, and as soon as the question is withdrawn. The caller must call cancel.
+func (q *Question) Context(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
+	ctx, q.cancel = context.WithCancel(ctx)
+	return ctx, q.cancel
+}
+
 // IsWithdrawn reports whether the question was withdrawn.
 func (q *Question) IsWithdrawn() bool { return q.outcome != NotWithdrawn }
 
@@ -135,6 +142,9 @@ func (q *Question) setOutcome(how Outcome) {
 	q.outcome = how
 	if q.request != nil {
 		q.request.Withdraw()
+	}
+	if q.cancel != nil {
+		q.cancel()
 	}
 	if q.waits {
 		q.Close()
