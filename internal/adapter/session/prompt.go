@@ -226,9 +226,9 @@ func (p *userPrompt) begin() {
 	ctx, cancel := context.WithCancel(context.Background()) // not s.Context: who waits hears of the session's end by itself
 	p.cancelPreparation = cancel
 	s.mu.Go(func() {
-		err := p.prepare(ctx)
-		for err == nil && ctx.Err() == nil && (s.proc.Client() == nil || s.proc.Ending()) { // something else has ended droid in the meantime
-			err = p.prepare(ctx)
+		client, err := p.prepare(ctx)
+		for err == nil && ctx.Err() == nil && (client == nil || s.proc.Client() != client || s.proc.Ending()) { // something else has ended it
+			client, err = p.prepare(ctx)
 		}
 		switch {
 		case ctx.Err() != nil: // the prompt has ended, or is prepared again
@@ -240,50 +240,51 @@ func (p *userPrompt) begin() {
 	})
 }
 
-// prepare returns when droid may have the prompt, or with why it cannot. Each step may give the lock up, and only a stricter mode is set in
-// the meantime (see turns.Stricter): what a step uses of the session it reads when it has the lock again. Files of the project may change
-// at any time, so that is looked at last.
-func (p *userPrompt) prepare(ctx context.Context) *jsonrpc.Error {
+// prepare returns the droid that may have the prompt, or why none may; nil if there is none now. Each step may give the lock up, and only a
+// stricter mode is set in the meantime (see turns.Stricter): what a step uses of the session it reads when it has the lock again. Files of
+// the project may change at any time, so that is looked at last.
+func (p *userPrompt) prepare(ctx context.Context) (client *droid.Client, err *jsonrpc.Error) {
 	s, crashed := p.s, p.s.prompts.Crashed()
 	if err := p.renew(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	client, info, err := s.awaitDroid(ctx, 1)
 	if err != nil || ctx.Err() != nil {
-		return err
+		return nil, err
 	}
 	if err := p.checkModel(); err != nil {
-		return err
+		return nil, err
 	}
 	if p.schema != nil {
 		if err := client.Version().Needs(stream.TakesSchema); err != nil {
-			return acperr.NotTaken(err)
+			return nil, acperr.NotTaken(err)
 		}
 	}
 	if info != nil && crashed {
 		s.update(render.Thought("droid had ended and was started again; the session continues." + s.reportHint()))
 	}
 	if _, err := p.trust(ctx); err != nil || ctx.Err() != nil {
-		return err
+		return nil, err
 	}
 	for range mostLooks {
+		client = s.proc.Client() // what follows is true of this one
 		if err := s.restoreMode(ctx); err != nil {
-			return err
+			return nil, err
 		}
 		s.servers.Await(time.Now())
 		if err := s.waitFor(ctx, "the prompt", needServers); err != nil {
-			return err
+			return nil, err
 		}
 		p.lookAtLinks(ctx)
 		if err := p.checkCommand(ctx); err != nil || ctx.Err() != nil {
-			return err
+			return nil, err
 		}
 		// The project may have changed over that. Nothing is waited for behind this look.
 		if replaced, err := p.trust(ctx); err != nil || ctx.Err() != nil || !replaced {
-			return err
+			return client, err
 		}
 	}
-	return projectChanges()
+	return nil, projectChanges()
 }
 
 // renew ends the droid of a prompt that begins where it must be replaced.

@@ -38,7 +38,7 @@ type Process struct {
 	info        *stream.SessionInfo // what the one that was started last said when it loaded the session
 	failure     *jsonrpc.Error      // why it was not started
 	crash       error               // why the last droid died
-	noFault     bool                // it was killed, and not for a fault of its own
+	fault       bool                // its end is its own fault, see Kill
 	queries     int                 // how many questions about itself droid is to answer
 	silence     silence
 	needsCreate bool // no droid has made the session yet, because there was none
@@ -135,7 +135,7 @@ func (p *Process) Outcome(limit int) (*stream.SessionInfo, *jsonrpc.Error) {
 // Adopt makes client the session's droid. shown are the ids of the tool calls
 // that the editor has seen; new calls do not get them (quirk 10).
 func (p *Process) Adopt(client *droid.Client, shown []string) {
-	p.droid, p.noFault, p.Commands, p.begun = client, false, background.Commands{}, 0
+	p.droid, p.fault, p.Commands, p.begun = client, true, background.Commands{}, 0
 	p.normalizer = quirks.New(client.Version())
 	p.normalizer.Reserve(shown...)
 	p.Subagents = Subagents{}
@@ -190,7 +190,7 @@ func (p *Process) Pause(paused bool) { p.paused = paused }
 // Kill kills droid, if one runs, and notes why, and whether that is droid's fault.
 func (p *Process) Kill(reason string, fault bool) {
 	if p.droid != nil {
-		p.noFault = !fault && !p.ending
+		p.fault = fault || p.ending
 		p.droid.KillFor(reason)
 	}
 }
@@ -203,11 +203,10 @@ func (p *Process) Ending() bool { return p.ending }
 
 // Exited notes that droid has ended, also by a kill, and why. It reports whether that is droid's fault.
 func (p *Process) Exited(err error) (fault bool) {
-	fault = !p.noFault
 	p.crash = err
 	p.droid, p.ending = nil, false
 	p.Subagents = Subagents{}
-	return fault
+	return p.fault
 }
 
 // LastCrash returns why the last droid that died did so, nil if none has.
