@@ -20,7 +20,8 @@ func (s *Session) cancelPrompts() {
 	}
 }
 
-// cancelIfLate cancels the prompts if a cancel came while this one was on its way to the session.
+// cancelIfLate cancels the prompts if a cancel came while this one was on its way to the session. It reaches no later prompt: those
+// get the lock after its caller, which has not given it up.
 func (s *Session) cancelIfLate(p *Ticket) {
 	if p.WasCancelled() {
 		s.cancelPrompts()

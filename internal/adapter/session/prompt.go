@@ -32,7 +32,7 @@ type userPrompt struct {
 	id      turns.ID
 	session string        // the id that the editor sent it to
 	call    *wire.Call    // nil for a message of protocol.SteeringMethod
-	line    int64         // of its request, see wire.Call.Line
+	line    int64         // of its request, or of the message of protocol.SteeringMethod, see wire.Call.Line
 	ended   chan struct{} // closed when it has its response, which is result or err
 	result  any
 	err     *jsonrpc.Error

@@ -27,7 +27,7 @@ type Question struct {
 	id      string // of droid's request; "" for a question of this agent, which ends with its context
 	outcome Outcome
 	request interface{ Withdraw() bool } // the step that was sent to the editor, nil between two
-	waits   bool                         // in WaitUntil or Run
+	asking  bool                         // in WaitUntil or Run; else it was answered, and the answer is being prepared
 	cancel  context.CancelFunc           // of Context, nil before
 	ended   func(Outcome)                // see Questions.Open
 }
@@ -60,8 +60,8 @@ func (q *Question) WaitUntil(ctx context.Context, s *Sender, ready func() bool) 
 
 // wait waits until ready returns true or the question is withdrawn, which the end of ctx does.
 func (q *Question) wait(ctx context.Context, s *Sender, ready func() bool) {
-	q.waits = true
-	defer func() { q.waits = false }()
+	q.asking = true
+	defer func() { q.asking = false }()
 	if s.monitor.Await(ctx, func() bool { return q.outcome != NotWithdrawn || ready() }) != nil {
 		q.Withdraw()
 	}
@@ -133,7 +133,7 @@ func (q *Question) Context(ctx context.Context) (_ context.Context, cancel conte
 // IsWithdrawn reports whether the question was withdrawn.
 func (q *Question) IsWithdrawn() bool { return q.outcome != NotWithdrawn }
 
-// setOutcome sets the outcome of a question, and closes the question if it waits in WaitUntil or Run; otherwise the caller of Questions.Open
+// setOutcome sets the outcome of a question, and closes the question if it is in WaitUntil or Run; otherwise the caller of Questions.Open
 // closes it later, and until then it stays first in line. A refusal that droid has not got ends with droid.
 func (q *Question) setOutcome(how Outcome) {
 	if q.outcome != NotWithdrawn && how != Withdrawn || !slices.Contains(q.of.open, q) {
@@ -146,7 +146,7 @@ func (q *Question) setOutcome(how Outcome) {
 	if q.cancel != nil {
 		q.cancel()
 	}
-	if q.waits {
+	if q.asking {
 		q.Close()
 	}
 }
