@@ -369,6 +369,7 @@ func TestNoLocks(t *testing.T) {
 		path, ctx := r.has("a.txt", three), context.Background()
 		r.opened(path)
 		for i := range 3 {
+			time.Sleep(3 * time.Millisecond) // no reload of the editor begins at the moment of a write
 			r.types(path, "typed\n")
 			began := time.Now()
 			r.overlay.BeginEdit(ctx, "1", []string{path})
