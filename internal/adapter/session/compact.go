@@ -42,9 +42,11 @@ func (s *Session) Compact(ctx context.Context, instructions string) (done Compac
 	}
 	s.update(s.show.BeginCompaction(render.CompactionRequested)...)
 	forget := s.whenEnded(ctx, func() {
+		end := render.CompactionFailed // the prompt says why
 		if wasCancelled(ctx) {
-			s.update(s.show.EndCompaction(render.CompactionCancelled)...)
+			end = render.CompactionCancelled
 		}
+		s.update(s.show.EndCompaction(end)...)
 		s.stopCompaction(client)
 	})
 	var next store.Successor
@@ -104,10 +106,9 @@ func (s *Session) compactFailed(ctx context.Context, err error) error {
 	return Failed("The conversation was not compacted", err)
 }
 
-// stopCompaction ends a compaction that the user cancelled or that takes too long. droid ignores interrupts while it compacts (0.215,
+// stopCompaction has droid stop a compaction that the user cancelled or that takes too long. droid ignores interrupts while it compacts (0.215,
 // 0.225), so the process is ended, unless that would end something else that the user runs.
 func (s *Session) stopCompaction(client *droid.Client) {
-	s.update(s.show.EndCompactionWith(render.CompactionFailed, render.CompactionFacts{Error: errCompactTime.Error()})...)
 	if s.proc.Client() == client && !client.HasChildren() && !s.proc.SubagentsWork() && !s.servers.LogsIn(time.Now()) {
 		s.endDroid(replaced, "it goes on compacting")
 	}

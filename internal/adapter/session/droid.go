@@ -85,7 +85,7 @@ func (s *Session) start(ctx context.Context, historyLimit int) {
 		info, failure = told, nil
 		switch died := s.proc.Client() == nil; {
 		case died && s.out.Opened() && !s.prompts.GaveUp() && tries < turns.MaxCrashes:
-			tries++ // it was given no prompt, so none fails with it
+			tries++ // it was given no prompt, so none fails with it; a command that waits for it does, see turns.Machine.OutputRead
 			continue
 		case died && s.out.Opened():
 			failure = acperr.Crash(s.proc.LastCrash(), s.prompts.GaveUp()) // again

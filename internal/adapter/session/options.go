@@ -76,7 +76,7 @@ func (s *Session) DescribeOption(ctx context.Context, id, command string) (strin
 }
 
 // setOption changes one option, for the methods and the commands alike, and returns when droid has it,
-// or with why not.
+// or with why not. The end of ctx ends the wait for droid's answer alone; requests that open a session have another than s.Context.
 func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Error {
 	switch {
 	case id == options.FollowUp:

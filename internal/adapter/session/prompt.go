@@ -221,7 +221,7 @@ func (p *userPrompt) begin() {
 	s.usage.due = time.Time{}
 	s.commands.NotDue()
 	s.lookForOthers()
-	p.cancelPreparation() // a preparation before, if droid has died
+	p.cancelPreparation() // one before, if droid has died; the machine ignores what becomes of it
 	p.withdrawQuestion()
 	ctx, cancel := context.WithCancel(context.Background()) // not s.Context: who waits hears of the session's end by itself
 	p.cancelPreparation = cancel

@@ -14,6 +14,7 @@ import (
 	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/text/rawjson"
 )
 
 // listing answers droid's questions for commands and skills.
@@ -167,6 +168,24 @@ func TestCompactionIsBounded(t *testing.T) {
 		require.True(t, e.parked())
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Equal(t, 3, e.starts)
+	})
+}
+
+// A compaction whose droid dies while the disk is read has failed for that, not because droid did not answer in time.
+func TestDroidDiesInACompaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{declares: `{"session":{"compaction":{}}}`}
+		d.open(t, fakedroid.WithVersion(fakedroid.V0225), says("hi"))
+		d.beginSessionIn(d.own)
+		require.Equal(t, "end_turn", d.run("hello"))
+		d.hanging.begin("Store.Title")
+		id := d.prompt("/compact")
+		d.settle()
+		require.True(t, d.hanging.wasReached())
+		d.inside(func(s *session.Session) { s.KillDroid() })
+		require.Contains(t, ended(d.await(id)), "droid was killed")
+		require.JSONEq(t, `"failed"`, string(rawjson.Field(d.lastUpdate("compaction_update"), "status")))
+		require.NotContains(t, string(d.lastUpdate("compaction_update")), "did not answer")
 	})
 }
 
