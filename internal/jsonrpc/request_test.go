@@ -210,6 +210,7 @@ func TestRespondLater(t *testing.T) {
 }
 
 // TestCancelledByAnotherSpelling checks a cancel with another spelling of the id, which JSON allows for numbers; a string is not a number.
+// A request of that name is one like any other.
 func TestCancelledByAnotherSpelling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := make(chan *Call, 9)
@@ -222,6 +223,8 @@ func TestCancelledByAnotherSpelling(t *testing.T) {
 		p.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"\u003ca\u003e"}}`)
 		p.send(`{"jsonrpc":"2.0","method":"$/cancel_request"}`)
 		<-a.Context.Done()
+		p.send(`{"jsonrpc":"2.0","id":2,"method":"$/cancel_request","params":{"requestId":"1"}}`)
+		(<-calls).Respond(nil, nil)
 		require.NoError(t, one.Context.Err())
 		one.Respond(nil, nil)
 		a.Respond(nil, nil)
