@@ -40,6 +40,7 @@ func mend(t *testing.T, journal string) {
 	f := newFiles(Options{Journal: journal})
 	f.quiet = 0
 	require.NoError(t, f.begin())
+	require.Empty(t, f.unreplayed)
 	f.Close()
 }
 
