@@ -310,11 +310,13 @@ func TestQuirk02_QueuedMessages(t *testing.T) {
 	})
 	// A message that reaches droid while it stops, as one sent just before a
 	// cancel: the turn before is over by then.
-	t.Run("discarded without an id after idle", func(t *testing.T) {
-		started(t, v099).begin("p2").interrupt().push(idle).
-			says(`turn ended, prompt "p1", cancelled, reason ""`).
-			push(stream.QueuedMessagesDiscarded{Text: "do"}).
-			says(`discarded prompt "p2": "do"`, `turn ended, prompt "p2", dropped, reason ""`)
+	t.Run("discarded after idle", func(t *testing.T) {
+		for _, id := range []string{"", "p2"} {
+			started(t, v099).begin("p2").interrupt().push(idle).
+				says(`turn ended, prompt "p1", cancelled, reason ""`).
+				push(stream.QueuedMessagesDiscarded{RequestID: id, Text: "do"}).
+				says(`discarded prompt "p2": "do"`, `turn ended, prompt "p2", dropped, reason ""`)
+		}
 	})
 	t.Run("several discarded at once", func(t *testing.T) {
 		for _, border := range []string{"\n\n", "\n"} {
@@ -329,6 +331,8 @@ func TestQuirk02_QueuedMessages(t *testing.T) {
 	t.Run("of two that begin alike the one that was discarded", func(t *testing.T) {
 		started(t, v099).prompt("p2", "go").prompt("p3", "go on").push(stream.QueuedMessagesDiscarded{Text: "go on"}).
 			says(`discarded prompt "p3": "go on"`, `turn ended, prompt "p3", dropped, reason ""`)
+		started(t, v099).prompt("p2", "go").prompt("p3", "go on").push(stream.QueuedMessagesDiscarded{Text: "go"}).
+			says(`discarded prompt "p2": "go"`, `turn ended, prompt "p2", dropped, reason ""`)
 	})
 	t.Run("two discarded without an id after idle", func(t *testing.T) {
 		started(t, v099).begin("p2").begin("p3").interrupt().push(idle).
@@ -711,6 +715,10 @@ func TestQuirk29_DoubleError(t *testing.T) {
 		started(t, v099).push(stream.Failure{}, assistant("a", text("ok")), idle).
 			says(`text a "ok"`, `turn ended, prompt "p1", completed, reason ""`)
 	})
+	t.Run("as of an interrupt that nobody asked for", func(t *testing.T) {
+		started(t, v099).push(stream.Failure{Message: "Request was aborted."}, idle).
+			says(`turn ended, prompt "p1", failed, reason "", failure error  "Request was aborted." advice ""`)
+	})
 	t.Run("the words are in the details", func(t *testing.T) {
 		detailed := stream.Failure{}
 		detailed.Detail.Message = "401 no"
@@ -804,6 +812,13 @@ func TestOtherEventsPass(t *testing.T) {
 		stream.MessageCreated{Message: stream.Message{Role: "oracle"}}).
 		says("other mcp_status_changed", "other hook_execution_started", "other session_compacted", "other late_error",
 			"other droid_working_state_changed", "other droid_working_state_changed", "other create_message")
+}
+
+// RawID takes back what uniqueID has added, and nothing else.
+func TestRawID(t *testing.T) {
+	for id, raw := range map[string]string{"c": "c", "c~2": "c", "c~2~3": "c~2", "c~x": "c~x", "7": "7"} {
+		require.Equal(t, raw, RawID(id))
+	}
 }
 
 // Two inputs are the same up to white space between their values, and comparing them copies nothing.
