@@ -254,6 +254,7 @@ func TestQuirk01_LateEventsOfCancelledTurn(t *testing.T) {
 			system("s1", stream.VisibilityBoth, "Request cancelled by user")).says().
 		begin("p2").push(system("s2", stream.VisibilityUserOnly, "Error: Request was aborted.")).says().
 		push(delta("new", "kept")).says(`text new "kept"`)
+	newTalk(t, v225).push(system("s", stream.VisibilityUserOnly, "Request was aborted.")).says(`notice "Request was aborted."`) // nothing was cancelled
 }
 
 func TestQuirk01_IdleOfThePast(t *testing.T) {
@@ -756,7 +757,7 @@ func TestQuirk30_TitleEcho(t *testing.T) {
 	newTalk(t, v225).push(title("first_user_message", "do it"), title("first_user_message", "do it"), title("llm_generated", "A task"),
 		title("first_user_message", "do it"), title("manual_rename", "Mine"), title("first_user_message", "do it"), title("", "")).
 		says(`title "do it"`, `title "A task"`, `title "Mine"`)
-	newTalk(t, v099).push(title("", "one"), title("", "two")).says(`title "one"`, `title "two"`)
+	newTalk(t, v099).push(title("", "one"), title("first_user_message", "two")).says(`title "one"`, `title "two"`)
 }
 
 func TestAbort(t *testing.T) {
@@ -842,6 +843,9 @@ func TestQuirk41_JSONIsWrittenAnew(t *testing.T) {
 	k.push(assistant("a1", thinking("So."), text(`{"n":4}`))).says(`thought a1 "So."`)
 	k.push(delta("a2", `{"n": 4.0}`)).says(`text a2 "{\"n\": 4.0}"`)
 	k.push(assistant("a2", text(`{"n":5}`))).says("text retracted a2", `text a2~2 "{\"n\":5}"`)
+	snapshot := assistant("b", text(`{"n":6}`)).(stream.MessageCreated)
+	k.push(delta("b", `{"n": 6}`), snapshot).says(`text b "{\"n\": 6}"`)
+	require.Equal(t, `{"n":6}`, snapshot.Message.Content[0].Text, "the event is not changed")
 	k.push(delta("a3", `4.0`)).says(`text a3 "4.0"`)
 	k.push(assistant("a3", text(`4`))).says("text retracted a3", `text a3~2 "4"`)
 }

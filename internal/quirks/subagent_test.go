@@ -99,11 +99,14 @@ func TestQuirk40_EarlierResultWithTheSameID(t *testing.T) {
 	k.wrote(childOne, gives("c", "its own")).says(`tool 11111111.c ended "its own"`)
 }
 
-// droid may ask twice for one call, as when the sandbox holds it back.
+// droid may ask twice for one call, as when the sandbox holds it back. Another input is another call.
 func TestQuirk40_TwoRequestsForOneCall(t *testing.T) {
 	k := startsTask(t, childOne).push(asks(childOne, "r1", "c")).answer("r1", false).push(allowed("r1", "c"), asks(childOne, "r2", "c"), asks(childOne, "r2", "c"))
 	k.says(`tool 11111111.c started: Execute {"command":"abc"}`, `permission r1 asked by subagent "look" for 11111111.c Execute (exec); options `, "tool 11111111.c runs",
 		`permission r2 asked by subagent "look" for 11111111.c Execute (exec); options `)
+	other := asks(childOne, "r3", "c").(stream.PermissionRequest)
+	other.ToolUses[0].ToolUse.Input = xyz
+	k.push(other).says(`tool 11111111.c~2 started: Execute {"command":"xyz"}`)
 }
 
 // A request of a background subagent outlasts the turn that began it, and its call continues.
@@ -212,7 +215,7 @@ func TestQuirk40_DroidDies(t *testing.T) {
 // A subagent may have ended without an answer.
 func TestQuirk40_ReportWithoutOutput(t *testing.T) {
 	r, ok := reportOf(stream.Message{ID: reportIDPrefix + "1", Content: []stream.ContentBlock{
-		text("Background task completed.\nreason: completed\ntask_id: " + childOne + "\noutput: \n\nBackground task \"look\" (" + childOne + ") just completed.")}})
+		text("Background task completed.\nreason: completed\ntask_id: " + childOne + "\ndescription: look\nreason: another\noutput: \n\nBackground task \"look\" (" + childOne + ") just completed.")}})
 	require.True(t, ok)
 	require.Equal(t, report{id: childOne, reason: "completed"}, r)
 }
