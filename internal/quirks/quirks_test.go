@@ -711,6 +711,8 @@ func TestQuirk29_DoubleError(t *testing.T) {
 			says(`text a "ok"`, `notice "Log in."`, `turn ended, prompt "p1", completed, reason "completed"`)
 		started(t, v099).push(broken, assistant("a", text("ok")), idle).
 			says(`text a "ok"`, `notice "401 no"`, `turn ended, prompt "p1", completed, reason ""`)
+		started(t, v099).push(broken, assistant("a", text("ok"))).exit().
+			says(`text a "ok"`, `notice "401 no"`, `turn ended, prompt "p1", failed, reason "process_exit", failure process_exit  "" advice ""`)
 	})
 	t.Run("an error without words", func(t *testing.T) {
 		started(t, v099).push(stream.Failure{}, assistant("a", text("ok")), idle).

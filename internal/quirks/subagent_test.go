@@ -97,6 +97,7 @@ func TestQuirk40_EarlierResultWithTheSameID(t *testing.T) {
 	k.wrote(childOne, gives("c", "of none")).says()
 	k.wrote(childOne, uses("c", string(abc))).says(`subagent 11111111 of t: Execute {"command":"abc"}`)
 	k.wrote(childOne, gives("c", "its own")).says(`tool 11111111.c ended "its own"`)
+	require.Empty(t, k.n.subagents[childOne].uses)
 }
 
 // droid may ask twice for one call, as when the sandbox holds it back. Another input is another call.

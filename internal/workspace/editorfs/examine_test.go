@@ -152,6 +152,37 @@ func TestPathToAnotherFile(t *testing.T) {
 	})
 }
 
+// TestFileThatWasRemoved checks that a file that was read is not taken for unchanged when it is missing.
+func TestFileThatWasRemoved(t *testing.T) {
+	e := &edit{Overlay: newFiles(Options{}).Overlay(nil, OverlayOptions{}), lockedFile: &lockedFile{location: location{resolved: filepath.Join(t.TempDir(), "a.txt")}}}
+	require.NoError(t, e.unchangedSince(nil))
+	require.ErrorIs(t, e.unchangedSince(&content{}), errMoved)
+}
+
+// rewriting is an editor that writes the text that a file has once more before it returns it the first time.
+type rewriting struct {
+	instant
+	reads *int
+}
+
+func (e rewriting) ReadTextFile(ctx context.Context, path string) (string, error) {
+	text, err := e.instant.ReadTextFile(ctx, path)
+	if *e.reads++; *e.reads == 1 {
+		err = errors.Join(err, os.Remove(path), os.WriteFile(path, []byte(text), 0o644))
+	}
+	return text, err
+}
+
+// TestFileChangesWhileItIsCompared checks that the editor is asked again about a file that was written meanwhile, even if the text is the same.
+func TestFileChangesWhileItIsCompared(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		reads := 0
+		r.isLike(rewriting{reads: &reads}, OverlayOptions{})
+		require.Equal(r, three, r.shown(r.has("a.txt", three)))
+		require.Equal(r, 2, reads)
+	})
+}
+
 // replacing is an editor that replaces a symbolic link by a file.
 type replacing struct{ instant }
 
