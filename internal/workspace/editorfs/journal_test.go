@@ -261,6 +261,7 @@ func TestMendWithoutAnEditor(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "new\n", string(data))
 	require.NoDirExists(t, journal)
+	require.Empty(t, onlyMend(t, "").ReplayWarnings(), "there is no journal")
 }
 
 // TestMendingWaits: the editor of an agent that was just killed may still do the write.

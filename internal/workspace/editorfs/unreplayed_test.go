@@ -405,6 +405,13 @@ func TestReservedSpace(t *testing.T) {
 	if staged != nil { // nil if the file system has no unnamed files
 		require.Same(t, staged, d)
 	}
+
+	s, err = stage(path, "text", 0o600)
+	require.NoError(t, err)
+	if staged = s.draft; staged != nil {
+		s.close()
+		require.ErrorIs(t, staged.File.Close(), os.ErrClosed)
+	}
 }
 
 // TestNoLocks checks that edits work without locks, and that no entry is replayed that another agent may be working on.
