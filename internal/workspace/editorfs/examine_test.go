@@ -130,6 +130,11 @@ func TestReadBackFails(t *testing.T) {
 	e := &edit{Overlay: newFiles(Options{}).Overlay(async{unreadable{}}, OverlayOptions{}), lockedFile: &lockedFile{}, agreed: true}
 	require.Equal(t, findingUnseen, e.readBack(t.Context()))
 	require.False(t, e.agreed)
+
+	e.editor, e.n, e.path = async{instant{}}, &content{text: three}, filepath.Join(t.TempDir(), "a.txt")
+	require.NoError(t, os.WriteFile(e.path, []byte(three), 0o644))
+	require.Equal(t, findingAgreed, e.readBack(t.Context()))
+	require.Equal(t, three, e.readText, "a second write has its line endings")
 }
 
 // TestLinkToAnotherFile checks that a symbolic link that leads elsewhere since is noticed.

@@ -225,6 +225,8 @@ func TestHostilePaths(t *testing.T) {
 			require.NoError(r, err)
 			require.Empty(r, private, path)
 		}
+		_, err := resolve("relative")
+		require.ErrorIs(r, err, errPath)
 		r.overlay.BeginEdit(context.Background(), "1", paths)
 		require.Empty(r, r.overlay.EndEdit(context.Background(), "1"))
 		require.Zero(r, asked.Load())
