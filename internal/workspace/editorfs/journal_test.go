@@ -218,6 +218,7 @@ func TestJournalIsPrivate(t *testing.T) {
 	require.Error(t, err)
 	onlyMend(t, "")
 	require.FileExists(t, file)
+	require.ErrorIs(t, private(filepath.Join(t.TempDir(), "missing")), os.ErrNotExist)
 }
 
 // TestNothingIsLeft: the journal's directory goes with the last agent, and this program's above
