@@ -151,7 +151,7 @@ func TestLinkToAnotherFile(t *testing.T) {
 func TestPathToAnotherFile(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path := r.has("a.txt", three)
-		saved, err := r.overlay.prepare(t.Context(), &lockedFile{location: location{path: path, resolved: r.path("b.txt")}})
+		saved, err := r.overlay.prepare(r.Context(), &lockedFile{location: location{path: path, resolved: r.path("b.txt")}})
 		require.False(r, saved)
 		require.ErrorIs(r, err, errBusy)
 	})
@@ -162,6 +162,17 @@ func TestFileThatWasRemoved(t *testing.T) {
 	e := &edit{Overlay: newFiles(Options{}).Overlay(nil, OverlayOptions{}), lockedFile: &lockedFile{location: location{resolved: filepath.Join(t.TempDir(), "a.txt")}}}
 	require.NoError(t, e.unchangedSince(nil))
 	require.ErrorIs(t, e.unchangedSince(&content{}), errMoved)
+}
+
+// TestFileGetsAnotherName checks that a file that has become unfit for the editor does not count as written by droid if its text is the same.
+func TestFileGetsAnotherName(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		path := r.has("a.txt", three)
+		r.overlay.BeginEdit(r.Context(), "1", []string{path})
+		require.NoError(r, os.Link(path, r.path("b.txt")))
+		require.Empty(r, r.overlay.EndEdit(r.Context(), "1"))
+		require.False(r, r.files.fileState(path).direct)
+	})
 }
 
 // rewriting is an editor that writes the text that a file has once more before it returns it the first time.

@@ -40,7 +40,6 @@ func mend(t *testing.T, journal string) {
 	f := newFiles(Options{Journal: journal})
 	f.quiet = 0
 	require.NoError(t, f.begin())
-	require.Empty(t, f.unreplayed)
 	f.Close()
 }
 
@@ -101,13 +100,14 @@ func TestReplay(t *testing.T) {
 // TestReplayLeavesOtherFilesAlone checks that the file that a damaged or forged entry names is not touched.
 func TestReplayLeavesOtherFilesAlone(t *testing.T) {
 	for name, spoil := range map[string]func(string) string{
-		"cut":               func(s string) string { return s[:len(s)-1] },
-		"empty":             func(string) string { return "" },
-		"no text":           func(s string) string { head, _, _ := strings.Cut(s, "\n"); return head },
-		"no JSON":           func(s string) string { return "x" + s },
-		"another temporary": func(s string) string { return strings.Replace(s, `"temp":".droid-acp-`, `"temp":"../x-`, 1) },
-		"not absolute":      func(s string) string { return strings.Replace(s, `"resolved":"/`, `"resolved":"`, 1) },
-		"not clean":         func(s string) string { return strings.Replace(s, `"resolved":"/`, `"resolved":"/../`, 1) },
+		"cut":                 func(s string) string { return s[:len(s)-1] },
+		"empty":               func(string) string { return "" },
+		"no text":             func(s string) string { head, _, _ := strings.Cut(s, "\n"); return head },
+		"no JSON":             func(s string) string { return "x" + s },
+		"another temporary":   func(s string) string { return strings.Replace(s, `"temp":".droid-acp-`, `"temp":"../x-`, 1) },
+		"temporary elsewhere": func(s string) string { return strings.Replace(s, `"temp":".droid-acp-`, `"temp":".droid-acp-/../`, 1) },
+		"not absolute":        func(s string) string { return strings.Replace(s, `"resolved":"/`, `"resolved":"`, 1) },
+		"not clean":           func(s string) string { return strings.Replace(s, `"resolved":"/`, `"resolved":"/../`, 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
