@@ -46,6 +46,31 @@ func TestPrefetchDuringARead(t *testing.T) {
 	})
 }
 
+// A read while Prefetch waits for data gets that data, and later the end that was read ahead.
+func TestReadDuringAPrefetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, out := io.Pipe()
+		a := NewPrefetchReader(in, func() {})
+		a.Prefetch()
+		synctest.Wait()
+		read := make(chan string)
+		buf := make([]byte, 8)
+		go func() {
+			n, _ := a.Read(buf)
+			read <- string(buf[:n])
+		}()
+		synctest.Wait()
+		_, err := out.Write([]byte("text"))
+		require.NoError(t, err)
+		require.Equal(t, "text", <-read)
+		a.Prefetch()
+		_ = out.Close()
+		synctest.Wait()
+		_, err = a.Read(buf)
+		require.ErrorIs(t, err, io.EOF)
+	})
+}
+
 // IdleTime is the time since a read began that waits.
 func TestIdleTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

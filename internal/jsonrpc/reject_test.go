@@ -68,6 +68,8 @@ func TestRefusedRequestKeepsItsID(t *testing.T) {
 		{"byte order mark in the message", `{"jsonrpc":"2.0",` + "\xEF\xBB\xBF" + `"id":1,"method":"m"}`, -32700, "null"},
 		{"byte order mark behind the message", `{"id":1}` + "\xEF\xBB\xBF" + `{"id":2}`, -32700, "1"},
 		{"broken number and no method", `{"jsonrpc":"2.0","id":1,"params":01}`, -32700, "1"},
+		{"comma behind a long message without a method", `{"jsonrpc":"2.0","id":1,"params":"` + long + `"},`, -32600, "1"},
+		{"batch of an empty list", `[[]]`, -32600, "null"},
 		{"end before the beginning", `},{{"jsonrpc":"2.0","id":1,"method":"m"}}`, -32700, "null"},
 		{"long white space before the message", strings.Repeat(" ", 11<<20) + `{"method":"m","id":1}`, -32600, "1"},
 	} {

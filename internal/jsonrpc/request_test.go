@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
+
+	"droid-acp/internal/jsonrpc/flight"
 )
 
 // outcome holds the arguments of done.
@@ -210,6 +212,7 @@ func TestRespondLater(t *testing.T) {
 }
 
 // TestCancelledByAnotherSpelling checks a cancel with another spelling of the id, which JSON allows for numbers; a string is not a number.
+// A request of that name is one like any other.
 func TestCancelledByAnotherSpelling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := make(chan *Call, 9)
@@ -222,6 +225,8 @@ func TestCancelledByAnotherSpelling(t *testing.T) {
 		p.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"\u003ca\u003e"}}`)
 		p.send(`{"jsonrpc":"2.0","method":"$/cancel_request"}`)
 		<-a.Context.Done()
+		p.send(`{"jsonrpc":"2.0","id":2,"method":"$/cancel_request","params":{"requestId":"1"}}`)
+		(<-calls).Respond(nil, nil)
 		require.NoError(t, one.Context.Err())
 		one.Respond(nil, nil)
 		a.Respond(nil, nil)
@@ -233,12 +238,13 @@ func TestCancelledByAnotherSpelling(t *testing.T) {
 func TestReadToEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var refused []string
+		recorder := flight.New(1 << 20)
 		in := &stdin{more: make(chan struct{}, 1)}
 		_, out := io.Pipe()
 		_ = out.CloseWithError(io.ErrClosedPipe)
 		heard := make(chan string, 9)
 		c := New(in, out, func(c *Call) { heard <- c.Method },
-			Options{MaxLine: 100, ReadToEnd: true, Rejected: func(e *Error) { refused = append(refused, e.Message[:min(15, len(e.Message))]) }}, zap.NewNop())
+			Options{MaxLine: 100, ReadToEnd: true, Flight: recorder.Connection("child"), Rejected: func(e *Error) { refused = append(refused, e.Message[:min(15, len(e.Message))]) }}, zap.NewNop())
 		require.NoError(t, c.Notify("nobody reads", nil))
 		ran := make(chan struct{})
 		go func() { defer close(ran); c.Run(t.Context()) }()
@@ -248,6 +254,7 @@ func TestReadToEnd(t *testing.T) {
 		<-ran
 		require.Equal(t, "last", <-heard)
 		require.Equal(t, []string{"Parse error", "Invalid request"}, refused)
+		require.Contains(t, strings.Join(recorder.Lines(func(*flight.Connection, string) bool { return true }), "\n"), `child < 33 B {method:"last"}`)
 		c.Abort()
 	})
 }

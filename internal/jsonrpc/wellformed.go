@@ -24,19 +24,18 @@ func isWellFormed(text []byte) bool { return utf8.Valid(text) && firstUnpaired(t
 
 // firstUnpaired returns the index of the first escaped unpaired surrogate, or -1.
 func firstUnpaired(text []byte) int {
-	for i := bytes.IndexByte(text, '\\'); i >= 0 && i < len(text); {
-		length, half := escape(text[i:])
-		if half {
-			return i
-		}
-		i += length
+	for i := 0; ; {
 		next := bytes.IndexByte(text[i:], '\\')
 		if next < 0 {
 			return -1
 		}
 		i += next
+		length, half := escape(text[i:])
+		if half {
+			return i
+		}
+		i += length
 	}
-	return -1
 }
 
 // replaceUnpaired returns a copy of text without unpaired surrogates, the first of which is at i.

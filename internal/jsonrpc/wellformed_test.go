@@ -22,6 +22,8 @@ func TestWellFormed(t *testing.T) {
 		`\ud8`:                        `\ud8`,
 		`\`:                           `\`,
 		`\ud83d\u12`:                  `\ufffd\u12`,
+		`\u00e4\ud83d`:                `\u00e4\ufffd`,
+		`\nx\ud83d`:                   `\nx\ufffd`,
 		`no escape but a back\\slash`: `no escape but a back\\slash`,
 	} {
 		require.Equal(t, want, string(wellFormed([]byte(text))))

@@ -31,9 +31,9 @@ func (n *Normalizer) userMessage(ev stream.MessageCreated) {
 	case t != nil && !t.echoed && (ev.RequestID == "" || ev.RequestID == t.requestID):
 		t.echoedIn(ev.Trace)
 		n.start(t, id)
-	case t != nil && t.echoed && ev.RequestID == "":
+	case t != nil && ev.RequestID == "":
 		n.emit(Other{Event: ev}) // a message of droid to the model, as after a plan in a new session
-	case t != nil && t.echoed && ev.RequestID == t.requestID: // repeated
+	case t != nil && ev.RequestID == t.requestID: // repeated
 	case t != nil && t.echoed:
 		if w := n.waitingTurn(ev.RequestID); w != nil {
 			n.waitingTurns = slices.DeleteFunc(n.waitingTurns, func(o *turn) bool { return o == w })

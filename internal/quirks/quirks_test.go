@@ -254,6 +254,7 @@ func TestQuirk01_LateEventsOfCancelledTurn(t *testing.T) {
 			system("s1", stream.VisibilityBoth, "Request cancelled by user")).says().
 		begin("p2").push(system("s2", stream.VisibilityUserOnly, "Error: Request was aborted.")).says().
 		push(delta("new", "kept")).says(`text new "kept"`)
+	newTalk(t, v225).push(system("s", stream.VisibilityUserOnly, "Request was aborted.")).says(`notice "Request was aborted."`) // nothing was cancelled
 }
 
 func TestQuirk01_IdleOfThePast(t *testing.T) {
@@ -310,11 +311,13 @@ func TestQuirk02_QueuedMessages(t *testing.T) {
 	})
 	// A message that reaches droid while it stops, as one sent just before a
 	// cancel: the turn before is over by then.
-	t.Run("discarded without an id after idle", func(t *testing.T) {
-		started(t, v099).begin("p2").interrupt().push(idle).
-			says(`turn ended, prompt "p1", cancelled, reason ""`).
-			push(stream.QueuedMessagesDiscarded{Text: "do"}).
-			says(`discarded prompt "p2": "do"`, `turn ended, prompt "p2", dropped, reason ""`)
+	t.Run("discarded after idle", func(t *testing.T) {
+		for _, id := range []string{"", "p2"} {
+			started(t, v099).begin("p2").interrupt().push(idle).
+				says(`turn ended, prompt "p1", cancelled, reason ""`).
+				push(stream.QueuedMessagesDiscarded{RequestID: id, Text: "do"}).
+				says(`discarded prompt "p2": "do"`, `turn ended, prompt "p2", dropped, reason ""`)
+		}
 	})
 	t.Run("several discarded at once", func(t *testing.T) {
 		for _, border := range []string{"\n\n", "\n"} {
@@ -329,6 +332,8 @@ func TestQuirk02_QueuedMessages(t *testing.T) {
 	t.Run("of two that begin alike the one that was discarded", func(t *testing.T) {
 		started(t, v099).prompt("p2", "go").prompt("p3", "go on").push(stream.QueuedMessagesDiscarded{Text: "go on"}).
 			says(`discarded prompt "p3": "go on"`, `turn ended, prompt "p3", dropped, reason ""`)
+		started(t, v099).prompt("p2", "go").prompt("p3", "go on").push(stream.QueuedMessagesDiscarded{Text: "go"}).
+			says(`discarded prompt "p2": "go"`, `turn ended, prompt "p2", dropped, reason ""`)
 	})
 	t.Run("two discarded without an id after idle", func(t *testing.T) {
 		started(t, v099).begin("p2").begin("p3").interrupt().push(idle).
@@ -706,10 +711,16 @@ func TestQuirk29_DoubleError(t *testing.T) {
 			says(`text a "ok"`, `notice "Log in."`, `turn ended, prompt "p1", completed, reason "completed"`)
 		started(t, v099).push(broken, assistant("a", text("ok")), idle).
 			says(`text a "ok"`, `notice "401 no"`, `turn ended, prompt "p1", completed, reason ""`)
+		started(t, v099).push(broken, assistant("a", text("ok"))).exit().
+			says(`text a "ok"`, `notice "401 no"`, `turn ended, prompt "p1", failed, reason "process_exit", failure process_exit  "" advice ""`)
 	})
 	t.Run("an error without words", func(t *testing.T) {
 		started(t, v099).push(stream.Failure{}, assistant("a", text("ok")), idle).
 			says(`text a "ok"`, `turn ended, prompt "p1", completed, reason ""`)
+	})
+	t.Run("as of an interrupt that nobody asked for", func(t *testing.T) {
+		started(t, v099).push(stream.Failure{Message: "Request was aborted."}, idle).
+			says(`turn ended, prompt "p1", failed, reason "", failure error  "Request was aborted." advice ""`)
 	})
 	t.Run("the words are in the details", func(t *testing.T) {
 		detailed := stream.Failure{}
@@ -748,7 +759,7 @@ func TestQuirk30_TitleEcho(t *testing.T) {
 	newTalk(t, v225).push(title("first_user_message", "do it"), title("first_user_message", "do it"), title("llm_generated", "A task"),
 		title("first_user_message", "do it"), title("manual_rename", "Mine"), title("first_user_message", "do it"), title("", "")).
 		says(`title "do it"`, `title "A task"`, `title "Mine"`)
-	newTalk(t, v099).push(title("", "one"), title("", "two")).says(`title "one"`, `title "two"`)
+	newTalk(t, v099).push(title("", "one"), title("first_user_message", "two")).says(`title "one"`, `title "two"`)
 }
 
 func TestAbort(t *testing.T) {
@@ -806,6 +817,13 @@ func TestOtherEventsPass(t *testing.T) {
 			"other droid_working_state_changed", "other droid_working_state_changed", "other create_message")
 }
 
+// RawID takes back what uniqueID has added, and nothing else.
+func TestRawID(t *testing.T) {
+	for id, raw := range map[string]string{"c": "c", "c~2": "c", "c~2~3": "c~2", "c~x": "c~x", "7": "7"} {
+		require.Equal(t, raw, RawID(id))
+	}
+}
+
 // Two inputs are the same up to white space between their values, and comparing them copies nothing.
 func TestSameJSON(t *testing.T) {
 	const text = `{"a":"x \"y\\","b":[1,2]}`
@@ -827,6 +845,9 @@ func TestQuirk41_JSONIsWrittenAnew(t *testing.T) {
 	k.push(assistant("a1", thinking("So."), text(`{"n":4}`))).says(`thought a1 "So."`)
 	k.push(delta("a2", `{"n": 4.0}`)).says(`text a2 "{\"n\": 4.0}"`)
 	k.push(assistant("a2", text(`{"n":5}`))).says("text retracted a2", `text a2~2 "{\"n\":5}"`)
+	snapshot := assistant("b", text(`{"n":6}`)).(stream.MessageCreated)
+	k.push(delta("b", `{"n": 6}`), snapshot).says(`text b "{\"n\": 6}"`)
+	require.Equal(t, `{"n":6}`, snapshot.Message.Content[0].Text, "the event is not changed")
 	k.push(delta("a3", `4.0`)).says(`text a3 "4.0"`)
 	k.push(assistant("a3", text(`4`))).says("text retracted a3", `text a3~2 "4"`)
 }

@@ -17,6 +17,8 @@ func says(id, text string) string {
 
 const injected = `{"type":"message","id":"u","message":{"role":"user","content":[{"type":"text","text":"# Task Tool Invocation"}]}}`
 
+const withoutText = `{"type":"message","id":"w","message":{"role":"assistant","content":[{"type":"thinking","thinking":""},{"type":"redacted_thinking","thinking":"x"}]}}`
+
 // beginsSession begins a turn in which a subagent works, which is shown as a session.
 func beginsSession(t *testing.T) *talk {
 	k := newTalk(t, v225)
@@ -44,7 +46,7 @@ func TestSubagentAsASession(t *testing.T) {
 			if requestFirst {
 				k.push(ask)
 			}
-			k.wrote(childOne, injected, says("a", "On it."), uses("t", call))
+			k.wrote(childOne, injected, withoutText, says("a", "On it."), uses("t", call))
 			if !requestFirst {
 				k.push(ask)
 			}

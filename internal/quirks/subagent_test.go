@@ -3,6 +3,7 @@ package quirks
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,16 +93,21 @@ func TestQuirk40_EarlierResultWithTheSameID(t *testing.T) {
 	k := startsTask(t, childOne).push(asks(childOne, "r", "c")).answer("r", false).push(allowed("r", "c"))
 	k.says(`tool 11111111.c started: Execute {"command":"abc"}`, `permission r asked by subagent "look" for 11111111.c Execute (exec); options `, "tool 11111111.c runs")
 	k.wrote(childOne, uses("c", string(xyz)), gives("c", "of another")).says(`subagent 11111111 of t: Execute {"command":"xyz"}`)
+	k.wrote(childOne, strings.Replace(uses("c", string(abc)), "Execute", "Read", 1), gives("c", "of another tool")).says(`subagent 11111111 of t: Read {"command":"abc"}`)
 	k.wrote(childOne, gives("c", "of none")).says()
 	k.wrote(childOne, uses("c", string(abc))).says(`subagent 11111111 of t: Execute {"command":"abc"}`)
 	k.wrote(childOne, gives("c", "its own")).says(`tool 11111111.c ended "its own"`)
+	require.Empty(t, k.n.subagents[childOne].uses)
 }
 
-// droid may ask twice for one call, as when the sandbox holds it back.
+// droid may ask twice for one call, as when the sandbox holds it back. Another input is another call.
 func TestQuirk40_TwoRequestsForOneCall(t *testing.T) {
 	k := startsTask(t, childOne).push(asks(childOne, "r1", "c")).answer("r1", false).push(allowed("r1", "c"), asks(childOne, "r2", "c"), asks(childOne, "r2", "c"))
 	k.says(`tool 11111111.c started: Execute {"command":"abc"}`, `permission r1 asked by subagent "look" for 11111111.c Execute (exec); options `, "tool 11111111.c runs",
 		`permission r2 asked by subagent "look" for 11111111.c Execute (exec); options `)
+	other := asks(childOne, "r3", "c").(stream.PermissionRequest)
+	other.ToolUses[0].ToolUse.Input = xyz
+	k.push(other).says(`tool 11111111.c~2 started: Execute {"command":"xyz"}`)
 }
 
 // A request of a background subagent outlasts the turn that began it, and its call continues.
@@ -210,9 +216,15 @@ func TestQuirk40_DroidDies(t *testing.T) {
 // A subagent may have ended without an answer.
 func TestQuirk40_ReportWithoutOutput(t *testing.T) {
 	r, ok := reportOf(stream.Message{ID: reportIDPrefix + "1", Content: []stream.ContentBlock{
-		text("Background task completed.\ntask_id: " + childOne + "\nreason: completed\noutput: \n\nBackground task \"look\" (" + childOne + ") just completed.")}})
+		text("Background task completed.\nreason: completed\ntask_id: " + childOne + "\ndescription: look\nreason: another\noutput: \n\nBackground task \"look\" (" + childOne + ") just completed.")}})
 	require.True(t, ok)
 	require.Equal(t, report{id: childOne, reason: "completed"}, r)
+}
+
+// A report is shown as nothing else, whatever its subagent says last.
+func TestQuirk40_ReportLikeAnotherMessage(t *testing.T) {
+	started(t, v225).push(stream.MessageCreated{Message: stream.Message{ID: reportIDPrefix + "1", Role: stream.RoleSystem, Visibility: stream.VisibilityLLMOnly,
+		Content: []stream.ContentBlock{text("task_id: " + childOne + "\noutput: Continue where you left off.")}}}).says()
 }
 
 // A turn that a report begins may come between a prompt and its echo. Its end is not that of the prompt.

@@ -93,6 +93,7 @@ func TestTextMeetsSnapshot(t *testing.T) {
 		{"suffix missing", []stream.Event{delta("a", "h"), assistant("a", text("hi"))}, []string{`text a "h"`, `text a "i"`}},
 		{"equal", []stream.Event{delta("a", "hi"), assistant("a", text("hi"))}, []string{`text a "hi"`}},
 		{"snapshot and deltas repeated", []stream.Event{delta("a", "hi"), assistant("a", text("hi")), assistant("a", text("hi")), delta("a", "hi")}, []string{`text a "hi"`}},
+		{"thought without text", []stream.Event{assistant("a", thinking(""), text("hi"))}, []string{`text a "hi"`}},
 		{"thinking not in the snapshot", []stream.Event{stream.TextDelta{MessageID: "a", Thinking: true, Text: "hm"}, stream.TextDelta{MessageID: "a", BlockIndex: 1, Text: "hi"}, assistant("a", text("hi"))}, []string{`thought a "hm"`, `text a "hi"`}},
 		{"two blocks streamed", []stream.Event{delta("a", "hi"), stream.TextDelta{MessageID: "a", BlockIndex: 1, Text: "ho"}, assistant("a", text("hi"), text("ho"))}, []string{`text a "hi"`, `text a "ho"`}},
 		{"second block missing", []stream.Event{delta("a", "hi"), assistant("a", text("hi"), use("c", abc), text("ho"))}, []string{`text a "hi"`, `text a "ho"`, `tool c started: Execute {"command":"abc"}`}},

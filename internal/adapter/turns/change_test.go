@@ -87,6 +87,19 @@ func TestChangeOfTheModelBehindAPrompt(t *testing.T) {
 	}
 }
 
+// An interrupt is repeated before a change of the model is due that waits longer.
+func TestChangeOfTheModelBehindACancelledPrompt(t *testing.T) {
+	m, r := working(t), new(recordedChanges)
+	m.Started(begin, "request 1")
+	m.SetSteering(true)
+	m.Accept(2, ToDroid) // the change waits until droid has it
+	r.askOf(m, ModelCalls, "model")
+	m.CancelOne(begin, 1)
+	next, due := m.Due()
+	require.True(t, due)
+	require.Equal(t, begin.Add(interruptAgain), next)
+}
+
 // A message to the running prompt that was sent after a change waits for the change.
 func TestMessageBehindAChange(t *testing.T) {
 	m, r := New(numbered()), new(recordedChanges)

@@ -226,6 +226,7 @@ func TestClose(t *testing.T) {
 func TestQuestions(t *testing.T) {
 	m := New(numbered())
 	require.True(t, m.Idle())
+	require.False(t, m.Sending())
 	id, runs := m.Running()
 	require.False(t, runs)
 	require.Zero(t, id)

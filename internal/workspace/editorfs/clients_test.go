@@ -115,6 +115,25 @@ func TestKeepTimes(t *testing.T) {
 	}
 }
 
+// TestKeepTimesOfAFormattedEdit checks that droid knows the text that the editor has made of its own.
+func TestKeepTimesOfAFormattedEdit(t *testing.T) {
+	formats := func(o *testeditor.Options) {
+		minding(o)
+		o.Format = func(_, text string) string { return strings.ReplaceAll(text, "droid", "\tdroid") }
+	}
+	bubble(t, formats, func(r *room) {
+		r.isLike(r.editor, OverlayOptions{KeepTimes: true})
+		path, ctx := r.has("a.txt", three), context.Background()
+		r.opened(path)
+		r.overlay.BeginEdit(ctx, "1", []string{path})
+		r.droidWrites(path, four)
+		droids := r.mtime(path)
+		require.NotEmpty(r, r.overlay.EndEdit(ctx, "1"))
+		r.overlay.BeginEdit(ctx, "2", []string{path})
+		require.Equal(r, droids, r.mtime(path), "droid's next edit is not refused")
+	})
+}
+
 // TestKeepTimesOfOtherWrites: what did not pass through the editor is not asked for, and a file
 // that droid has written as it was gets the editor's time.
 func TestKeepTimesOfOtherWrites(t *testing.T) {

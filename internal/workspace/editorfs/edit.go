@@ -62,7 +62,6 @@ func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*con
 		e.before.close()
 		e.journal.leave() // to be replayed if it was not forgotten
 	}()
-	saved = e.n
 	if err == nil {
 		err = e.guarded(func() (err error) {
 			if saved, err = through(ctx); err == nil {

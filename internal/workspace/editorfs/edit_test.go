@@ -117,6 +117,30 @@ func TestLateWritesWithoutEnd(t *testing.T) {
 			time.Sleep(time.Minute)
 			require.Equal(r, want, r.disk(path))
 		}
+		require.NoError(r, os.Remove(path))
+		r.overlay.repairLate(at, &lateWrite{wrote: true}, time.Now(), nil) // nothing can be restored
+	})
+}
+
+// TestLateRepair checks that a repair that is late, too, counts as one more try.
+func TestLateRepair(t *testing.T) {
+	slow := func(method, _ string) time.Duration {
+		if method == testeditor.WriteMethod {
+			return 10 * time.Second
+		}
+		return 0
+	}
+	bubble(t, func(o *testeditor.Options) { o.Slow = slow }, func(r *room) {
+		path := r.has("a.txt", three)
+		at, err := resolve(path)
+		require.NoError(r, err)
+		r.writes(path, four)
+		answered := make(chan error, 1)
+		answered <- nil
+		r.overlay.awaitLate(at, answered, &lateWrite{text: three, base: "", sent: three, wrote: true})
+		time.Sleep(5 * time.Second)
+		require.Equal(r, 1, r.files.lateAt(at.resolved).tries)
+		time.Sleep(time.Minute)
 	})
 }
 

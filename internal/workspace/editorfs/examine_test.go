@@ -4,6 +4,7 @@ package editorfs
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -40,19 +41,21 @@ func TestWhatTheEditorSaves(t *testing.T) {
 		writes int
 		note   bool
 		age    time.Duration // of the text before
+		warns  bool          // that another text was written over
 	}{
-		"what it is told":                   {nil, written, 1, false, time.Minute},
-		"the edit twice":                    {[]string{doubled}, written, 2, false, time.Minute},
-		"formatted, as if it were twice":    {[]string{formatted, formatted}, formatted, 2, true, time.Minute},
-		"formatted, clearly":                {[]string{"one\n\t2,\n"}, "one\n\t2,\n", 1, true, time.Minute},
-		"formatted, soon after":             {[]string{"one\n\t2,\n", "one\n\t2,\n"}, "one\n\t2,\n", 2, true, time.Second},
-		"an older text, soon after":         {[]string{"one\n1\n2,\n"}, written, 2, false, time.Second},
-		"the old text":                      {[]string{before}, written, 1, false, time.Minute},
-		"nothing":                           {[]string{""}, written, 1, false, time.Minute},
-		"other ends of lines":               {[]string{"one\r\n2,\r\n"}, written, 1, false, time.Minute},
-		"mixed ends of lines":               {[]string{"one\r\n2,\n"}, written, 1, false, time.Minute},
-		"no text":                           {[]string{"one\xff\n"}, written, 1, false, time.Minute},
-		"twice, and no text the other time": {[]string{doubled, "\xff"}, written, 2, false, time.Minute},
+		"what it is told":                   {nil, written, 1, false, time.Minute, false},
+		"the edit twice":                    {[]string{doubled}, written, 2, false, time.Minute, false},
+		"formatted, as if it were twice":    {[]string{formatted, formatted}, formatted, 2, true, time.Minute, false},
+		"formatted, clearly":                {[]string{"one\n\t2,\n"}, "one\n\t2,\n", 1, true, time.Minute, false},
+		"formatted, soon after":             {[]string{"one\n\t2,\n", "one\n\t2,\n"}, "one\n\t2,\n", 2, true, time.Second, false},
+		"an older text, soon after":         {[]string{"one\n1\n2,\n"}, written, 2, false, time.Second, true},
+		"the old text":                      {[]string{before}, written, 1, false, time.Minute, false},
+		"nothing":                           {[]string{""}, written, 1, false, time.Minute, false},
+		"other ends of lines":               {[]string{"one\r\n2,\r\n"}, written, 1, false, time.Minute, false},
+		"mixed ends of lines":               {[]string{"one\r\n2,\n"}, written, 1, false, time.Minute, false},
+		"no text":                           {[]string{"one\xff\n"}, written, 1, false, time.Minute, true},
+		"twice, and no text the other time": {[]string{doubled, "\xff"}, written, 2, false, time.Minute, true},
+		"a user's text, then formatted":     {[]string{"one\nuser\n2,\n", "one\n\t2,\n", "one\n\t2,\n"}, "one\n\t2,\n", 3, true, time.Second, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -75,6 +78,7 @@ func TestWhatTheEditorSaves(t *testing.T) {
 			require.Equal(t, tc.want, string(data))
 			require.Len(t, editor.told, tc.writes)
 			require.Equal(t, tc.note, note != "")
+			require.Equal(t, tc.warns, len(d.PendingWarnings()) > 0)
 			info, err := os.Stat(path)
 			require.NoError(t, err)
 			require.Equal(t, os.FileMode(0o640), info.Mode())
@@ -126,6 +130,11 @@ func TestReadBackFails(t *testing.T) {
 	e := &edit{Overlay: newFiles(Options{}).Overlay(async{unreadable{}}, OverlayOptions{}), lockedFile: &lockedFile{}, agreed: true}
 	require.Equal(t, findingUnseen, e.readBack(t.Context()))
 	require.False(t, e.agreed)
+
+	e.editor, e.n, e.path = async{instant{}}, &content{text: three}, filepath.Join(t.TempDir(), "a.txt")
+	require.NoError(t, os.WriteFile(e.path, []byte(three), 0o644))
+	require.Equal(t, findingAgreed, e.readBack(t.Context()))
+	require.Equal(t, three, e.readText, "a second write has its line endings")
 }
 
 // TestLinkToAnotherFile checks that a symbolic link that leads elsewhere since is noticed.
@@ -136,6 +145,79 @@ func TestLinkToAnotherFile(t *testing.T) {
 	require.NoError(t, e.linked())
 	e.link = "b.txt"
 	require.Error(t, e.linked())
+}
+
+// TestPathToAnotherFile checks that a path that leads elsewhere since its file was locked does not count as saved.
+func TestPathToAnotherFile(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		path := r.has("a.txt", three)
+		saved, err := r.overlay.prepare(r.Context(), &lockedFile{location: location{path: path, resolved: r.path("b.txt")}})
+		require.False(r, saved)
+		require.ErrorIs(r, err, errBusy)
+	})
+}
+
+// TestFileThatWasRemoved checks that a file that was read is not taken for unchanged when it is missing.
+func TestFileThatWasRemoved(t *testing.T) {
+	e := &edit{Overlay: newFiles(Options{}).Overlay(nil, OverlayOptions{}), lockedFile: &lockedFile{location: location{resolved: filepath.Join(t.TempDir(), "a.txt")}}}
+	require.NoError(t, e.unchangedSince(nil))
+	require.ErrorIs(t, e.unchangedSince(&content{}), errMoved)
+}
+
+// TestFileGetsAnotherName checks that a file that has become unfit for the editor does not count as written by droid if its text is the same.
+func TestFileGetsAnotherName(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		path := r.has("a.txt", three)
+		r.overlay.BeginEdit(r.Context(), "1", []string{path})
+		require.NoError(r, os.Link(path, r.path("b.txt")))
+		require.Empty(r, r.overlay.EndEdit(r.Context(), "1"))
+		require.False(r, r.files.fileState(path).direct)
+	})
+}
+
+// rewriting is an editor that writes the text that a file has once more before it returns it the first time.
+type rewriting struct {
+	instant
+	reads *int
+}
+
+func (e rewriting) ReadTextFile(ctx context.Context, path string) (string, error) {
+	text, err := e.instant.ReadTextFile(ctx, path)
+	if *e.reads++; *e.reads == 1 {
+		err = errors.Join(err, os.Remove(path), os.WriteFile(path, []byte(text), 0o644))
+	}
+	return text, err
+}
+
+// TestFileChangesWhileItIsCompared checks that the editor is asked again about a file that was written meanwhile, even if the text is the same.
+func TestFileChangesWhileItIsCompared(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		reads := 0
+		r.isLike(rewriting{reads: &reads}, OverlayOptions{})
+		require.Equal(r, three, r.shown(r.has("a.txt", three)))
+		require.Equal(r, 2, reads)
+	})
+}
+
+// replacing is an editor that replaces a symbolic link by a file.
+type replacing struct{ instant }
+
+func (e replacing) WriteTextFile(ctx context.Context, path, text string) error {
+	return errors.Join(os.Remove(path), e.instant.WriteTextFile(ctx, path, text))
+}
+
+// TestReplacedLinkIsRestored checks that a symbolic link stays one, and that its target has droid's text.
+func TestReplacedLinkIsRestored(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		r.isLike(replacing{}, OverlayOptions{})
+		target, path := r.has("target.txt", three), r.path("a.txt")
+		require.NoError(r, os.Symlink("target.txt", path))
+		require.Empty(r, r.edits("1", path, to(four)))
+		link, err := os.Readlink(path)
+		require.NoError(r, err)
+		require.Equal(r, "target.txt", link)
+		require.Equal(r, four, r.disk(target))
+	})
 }
 
 // TestOwnPartOfATextIsNotTold checks that a partial text, left by this program's failed write in place, is not reported as saved by the

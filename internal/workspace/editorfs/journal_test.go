@@ -100,13 +100,14 @@ func TestReplay(t *testing.T) {
 // TestReplayLeavesOtherFilesAlone checks that the file that a damaged or forged entry names is not touched.
 func TestReplayLeavesOtherFilesAlone(t *testing.T) {
 	for name, spoil := range map[string]func(string) string{
-		"cut":               func(s string) string { return s[:len(s)-1] },
-		"empty":             func(string) string { return "" },
-		"no text":           func(s string) string { head, _, _ := strings.Cut(s, "\n"); return head },
-		"no JSON":           func(s string) string { return "x" + s },
-		"another temporary": func(s string) string { return strings.Replace(s, `"temp":".droid-acp-`, `"temp":"../x-`, 1) },
-		"not absolute":      func(s string) string { return strings.Replace(s, `"resolved":"/`, `"resolved":"`, 1) },
-		"not clean":         func(s string) string { return strings.Replace(s, `"resolved":"/`, `"resolved":"/../`, 1) },
+		"cut":                 func(s string) string { return s[:len(s)-1] },
+		"empty":               func(string) string { return "" },
+		"no text":             func(s string) string { head, _, _ := strings.Cut(s, "\n"); return head },
+		"no JSON":             func(s string) string { return "x" + s },
+		"another temporary":   func(s string) string { return strings.Replace(s, `"temp":".droid-acp-`, `"temp":"../x-`, 1) },
+		"temporary elsewhere": func(s string) string { return strings.Replace(s, `"temp":".droid-acp-`, `"temp":".droid-acp-/../`, 1) },
+		"not absolute":        func(s string) string { return strings.Replace(s, `"resolved":"/`, `"resolved":"`, 1) },
+		"not clean":           func(s string) string { return strings.Replace(s, `"resolved":"/`, `"resolved":"/../`, 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -207,6 +208,9 @@ func TestJournalIsPrivate(t *testing.T) {
 	require.NoError(t, os.Symlink(dir, link))
 	_, err = Open(Options{Journal: link})
 	require.Error(t, err, "a link may lead anywhere")
+	f, err = Replay(Options{Journal: link})
+	require.Error(t, err)
+	require.Empty(t, f.ReplayWarnings())
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, err = Open(Options{Journal: file})
@@ -217,6 +221,7 @@ func TestJournalIsPrivate(t *testing.T) {
 	require.Error(t, err)
 	onlyMend(t, "")
 	require.FileExists(t, file)
+	require.ErrorIs(t, private(filepath.Join(t.TempDir(), "missing")), os.ErrNotExist)
 }
 
 // TestNothingIsLeft: the journal's directory goes with the last agent, and this program's above
@@ -260,6 +265,7 @@ func TestMendWithoutAnEditor(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "new\n", string(data))
 	require.NoDirExists(t, journal)
+	require.Empty(t, onlyMend(t, "").ReplayWarnings(), "there is no journal")
 }
 
 // TestMendingWaits: the editor of an agent that was just killed may still do the write.

@@ -225,6 +225,8 @@ func TestHostilePaths(t *testing.T) {
 			require.NoError(r, err)
 			require.Empty(r, private, path)
 		}
+		_, err := resolve("relative")
+		require.ErrorIs(r, err, errPath)
 		r.overlay.BeginEdit(context.Background(), "1", paths)
 		require.Empty(r, r.overlay.EndEdit(context.Background(), "1"))
 		require.Zero(r, asked.Load())
@@ -291,5 +293,20 @@ func TestUnsaved(t *testing.T) {
 		path = filepath.Join(filepath.Dir(r.dir), "elsewhere")
 		r.writes(path, "not the editor's\n")
 		is("", true)
+		path = r.has("b.txt", "mixed\r\nends\n")
+		is("", false)
+	})
+}
+
+// TestCommandsEndWithTheirOverlay checks that a session that ends takes none of another's commands for ended.
+func TestCommandsEndWithTheirOverlay(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		other := r.files.Overlay(async{r.editor}, OverlayOptions{})
+		defer other.Close()
+		r.overlay.CommandBegan("1")
+		other.CommandBegan("1")
+		r.overlay.Close()
+		require.Len(r, r.files.commands.open, 1)
+		require.Contains(r, r.files.commands.open, commandKey{other, "1"})
 	})
 }

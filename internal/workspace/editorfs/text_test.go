@@ -28,8 +28,8 @@ func TestReadable(t *testing.T) {
 func TestEnds(t *testing.T) {
 	require.Equal(t, "a\r\nb", withEnds(plain("a\r\nb"), crlf))
 	require.Equal(t, "a\nb", withEnds("a\nb", lf))
-	require.Equal(t, "a\nb", matching("x\n", "a\r\nb"))
-	require.Equal(t, "a\r\nb", matching("x\r\n", "a\nb"))
+	require.Equal(t, "a\nb", matching("\n", "a\r\nb"))
+	require.Equal(t, "a\r\nb", matching("\r\n", "a\nb"))
 	require.Equal(t, "a\r\nb", matching("x", "a\r\nb"), "the editor has shown none")
 	for a, row := range [][]bool{{true, true, false}, {true, true, false}, {true, false, true}} {
 		for b, want := range row {

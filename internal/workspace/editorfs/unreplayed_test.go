@@ -202,6 +202,20 @@ func TestAttributesStay(t *testing.T) {
 	require.NoDirExists(t, journal)
 }
 
+// TestOtherOwner checks that a file of another owner or group is not replaced by a new file.
+func TestOtherOwner(t *testing.T) {
+	for _, owner := range [][2]int{{1, -1}, {-1, 1}} {
+		path := filepath.Join(t.TempDir(), "a.txt")
+		require.NoError(t, os.WriteFile(path, nil, 0o644))
+		if err := os.Chown(path, owner[0], owner[1]); err != nil {
+			t.Skip(err) // not root
+		}
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.ErrorIs(t, unfitReason(path, info), errOwner)
+	}
+}
+
 // TestReadOnlySince: a file that its user has protected since gets the text and stays protected.
 func TestReadOnlySince(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
@@ -224,6 +238,8 @@ func TestReadOnlySince(t *testing.T) {
 // TestRestoreFails checks that an edit that can be neither made nor undone is kept, reported, and made when its file is checked again.
 func TestRestoreFails(t *testing.T) {
 	bubble(t, nil, func(r *room) {
+		core, log := observer.New(zap.ErrorLevel)
+		r.files.log = zap.New(core)
 		path := r.has("a.txt", three)
 		r.opened(path)
 		ctx := context.Background()
@@ -245,9 +261,11 @@ func TestRestoreFails(t *testing.T) {
 		require.Contains(t, r.overlay.EndEdit(ctx, "1"), "could not be written")
 		require.Equal(t, three, r.disk(path))
 		require.Len(t, r.files.ReplayWarnings(), 1)
+		require.Equal(t, 1, log.FilterMessageSnippet("cannot be completed").Len())
 		_, err := r.overlay.Read(ctx, "r", path)
 		require.NoError(t, err)
 		require.Equal(t, three, r.disk(path), "it still cannot be read")
+		require.Equal(t, 1, log.FilterMessageSnippet("cannot be completed").Len(), "the reason is the same")
 		require.Empty(t, r.files.ReplayWarnings())
 		broken = false
 		r.files.step = func(stepName) {}
@@ -329,6 +347,8 @@ func bounds(t *testing.T) {
 		require.NoError(t, os.Chtimes(r.path, at, at))
 	}
 	f.Close()
+	other := filepath.Join(journal, newID()+editEnd)
+	require.NoError(t, os.Mkdir(other, 0o700)) // counts for nothing
 	next := newFiles(Options{Journal: journal})
 	require.NoError(t, next.begin())
 	require.Len(t, next.unreplayed, maxKept)
@@ -337,6 +357,7 @@ func bounds(t *testing.T) {
 		require.GreaterOrEqual(t, k.file, "/nowhere/020.txt", "the oldest are gone")
 	}
 	next.Close()
+	require.NoError(t, os.Remove(other))
 	entries, err := os.ReadDir(journal)
 	require.NoError(t, err)
 	require.Len(t, entries, maxKept)
@@ -357,6 +378,39 @@ func TestForgottenFiles(t *testing.T) {
 		f.fileState("new before " + forgotten)
 		require.NotContains(t, f.fileStates, forgotten)
 		require.Len(t, f.fileStates, maxFileStates)
+	}
+}
+
+// TestForgottenTexts checks that of the texts that a file had before the oldest are forgotten.
+func TestForgottenTexts(t *testing.T) {
+	f := newFiles(Options{})
+	defer f.cancel()
+	for i := range maxEarlier + 2 {
+		f.noteDisk("a.txt", &content{text: fmt.Sprint(i)}, false)
+	}
+	earlier := f.fileStates["a.txt"].earlier
+	require.Len(t, earlier, maxEarlier)
+	require.Equal(t, f.hash("1"), earlier[0])
+}
+
+// TestReservedSpace checks that a staged text becomes a file in the space that is reserved for it.
+func TestReservedSpace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.txt")
+	s, err := stage(path, "text", 0o600)
+	require.NoError(t, err)
+	staged := s.draft
+	d, err := s.named(path, path+".tmp")
+	require.NoError(t, err)
+	defer d.Discard()
+	if staged != nil { // nil if the file system has no unnamed files
+		require.Same(t, staged, d)
+	}
+
+	s, err = stage(path, "text", 0o600)
+	require.NoError(t, err)
+	if staged = s.draft; staged != nil {
+		s.close()
+		require.ErrorIs(t, staged.File.Close(), os.ErrClosed)
 	}
 }
 
