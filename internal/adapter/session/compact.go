@@ -106,8 +106,8 @@ func (s *Session) compactFailed(ctx context.Context, err error) error {
 	return Failed("The conversation was not compacted", err)
 }
 
-// stopCompaction has droid stop a compaction that the user cancelled or that takes too long. droid ignores interrupts while it compacts (0.215,
-// 0.225), so the process is ended, unless that would end something else that the user runs.
+// stopCompaction has droid stop a compaction that the user cancelled or that takes too long. droid ignores interrupts while it compacts
+// (0.215, 0.225), so the process is ended, unless that would end something else that the user runs.
 func (s *Session) stopCompaction(client *droid.Client) {
 	if s.proc.Client() == client && !client.HasChildren() && !s.proc.SubagentsWork() && !s.servers.LogsIn(time.Now()) {
 		s.endDroid(replaced, "it goes on compacting")

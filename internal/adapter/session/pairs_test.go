@@ -37,7 +37,7 @@ type asked struct {
 	rests  bool                   // it is refused while a prompt runs or waits
 	new    bool                   // droid has it since 0.215
 	sets   string                 // the setting that it changes
-	other  string                 // a value of that setting that a session does not begin with; TestSettings sets all of these, in the order of options.Settings
+	other  string                 // a value of it that a session does not begin with; TestSettings sets all of these
 }
 
 // everything are the methods that change something, or that tell what others change.

@@ -18,7 +18,8 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// TestSettings: a setting has all that its row must have, and a row in everything (TestPairs). It is as the user has set it when another process loads the session, when the editor loads it, in a copy, and in another agent.
+// TestSettings: a setting has all that its row must have, and a row in everything (TestPairs). It is as the user has set it when another
+// process loads the session, when the editor loads it, in a copy, and in another agent.
 func TestSettings(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/features.md")
 	require.NoError(t, err)
