@@ -79,7 +79,7 @@ type pendingMessage struct {
 	id        json.RawMessage
 	method    string
 	session   string
-	sent      bool // to a connection
+	sent      bool // to a connection, or refused: the next connection gets it
 	refused   bool // by a server that was replaced, or behind such a one: it is sent to the next server after the session is loaded
 	cancelled []byte
 	own       func(result []byte) // handles the response to a request that this end has made
