@@ -294,7 +294,8 @@ func member(line []byte, at int) []byte {
 func sessionOf(object []byte) string { return rawjson.Unquote(rawjson.Field(object, "sessionId")) }
 
 // sends records a message of the editor, and returns it as it is sent, with what is pending then. held reports that sendRefused sends it:
-// it is about a request that a replaced server has refused, or comes behind one about the same session.
+// it is about a request that a replaced server has refused, or comes behind one about the same session. No cancel of a prompt that runs is
+// held: a server refuses only clients without one.
 func (r *Reconnector) sends(line []byte, h jsonrpc.Head) (_ []byte, _ *pendingMessage, held bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
