@@ -46,6 +46,12 @@ func (e *editView) describe(name string, input json.RawMessage, shown *protocol.
 		defer func() { e.v.files = nil }()
 	}
 	e.changes, e.files = e.v.plannedChanges(name, input), nil
+	for i, c := range e.changes {
+		// droid may have emptied or written the file before it was read, unless it waits for permission.
+		if e.v.directories == nil && !c.part && c.old != nil && c.new != nil && (*c.old == "" || *c.old == *c.new) {
+			e.changes[i] = over(c.path, nil, false, c.new)
+		}
+	}
 	if len(e.changes) == 0 {
 		return
 	}

@@ -334,6 +334,32 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 	require.Equal(t, "diff|Not changed by droid: b.txt (Invalid context)", texts(update.Content))
 }
 
+// droid may have written a file before it is read for a call that needs no permission. Then its old text is unknown, and the diff does not show
+// it as unchanged. While droid waits for permission, it has written nothing.
+func TestFileThatIsWrittenBeforeItIsRead(t *testing.T) {
+	for tool, raw := range map[string]string{
+		"Create":     `{"file_path":"a.txt","content":"one"}`,
+		"ApplyPatch": `{"input":"*** Begin Patch\n*** Add File: a.txt\n+one\n*** End Patch"}`,
+	} {
+		for _, text := range []string{"", "one"} {
+			s, path := inDirectory(t, "a.txt", text)
+			ev := quirks.ToolStarted{ID: "t", Name: tool, Input: json.RawMessage(raw)}
+			s.Event(s.moment(), ev, s.texts(s.NeededFiles(ev)...))
+			s.disk[path] = "one"
+			end := endedWith(t, `{"success":true,"file_path":"a.txt"}`)
+			end.ID = "t"
+			out := s.Event(s.moment(), end, s.texts(s.NeededFiles(end)...))
+			require.Equal(t, "The text for a.txt:\n\n```\none\n```", texts(out[len(out)-1].(protocol.ToolCall).Content), tool)
+
+			s, path = inDirectory(t, "a.txt", text)
+			s.event(started("t", tool, raw))
+			request := askedAbout(stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "t", Name: tool, Input: json.RawMessage(raw)}, Confirmation: "create"})
+			p := s.Permission(request, s.texts(path), PermissionContext{Mode: stream.ModeNormal})
+			require.Equal(t, "diff", texts(p.shown.Content), tool)
+		}
+	}
+}
+
 // A call that changes more than a person can read is shown in part, named in full, and processed in bounded time.
 func TestLargeCallsAreShownInPart(t *testing.T) {
 	s, _ := inDirectory(t, "a.txt", "")
