@@ -141,7 +141,9 @@ func (l *Launcher) Launch(ctx context.Context, cwd string, servers []stream.MCPS
 			}
 		}
 		attempt, cancel := context.WithTimeoutCause(ctx, patience, errHung)
-		now, err := l.lookAgain(attempt, client, command, func() (droid.Command, error) { return l.commandFor(attempt, cwd, servers, added) })
+		now, err := l.lookAgain(attempt, client, command, func() (droid.Command, error) {
+			return l.commandFor(ctx, cwd, servers, added) // ctx: files that are slow do not mean that droid hangs
+		})
 		var info *stream.SessionInfo
 		if err == nil {
 			info, err = l.openIn(attempt, client, &droid.Runtime{MCPServers: servers, CWD: cwd, Project: command.Project, Excluded: command.Excluded}, open)
