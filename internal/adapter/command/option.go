@@ -16,7 +16,11 @@ import (
 func settingCommands() (all []session.Command) {
 	for _, s := range options.Settings() {
 		if s.Command != "" {
-			all = append(all, session.Command{Name: s.Command, Description: s.Summary, Hint: s.Hint, Form: anything, Run: settingCommand(s).run, Kind: turns.Setting})
+			kind := turns.Setting
+			if s.Scope == turns.ModelCalls {
+				kind = turns.ModelSetting
+			}
+			all = append(all, session.Command{Name: s.Command, Description: s.Summary, Hint: s.Hint, Form: anything, Run: settingCommand(s).run, Kind: kind})
 		}
 	}
 	return all

@@ -163,7 +163,7 @@ func (s *Session) waits(now time.Time) []string {
 	case s.prompts.Stopping():
 		lines = append(lines, "the prompt was cancelled, and droid has not ended it")
 	}
-	if n := s.prompts.Changing(); n > 0 {
+	if n := s.prompts.Changing(turns.General); n > 0 {
 		lines = append(lines, fmt.Sprintf("changes that are under way or wait for their turn: %d", n))
 	}
 	if n := s.prompts.Waiting(); n > 0 {

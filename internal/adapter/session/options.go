@@ -22,7 +22,7 @@ import (
 // scopeOf says what a change of an option to this value is about. The mode decides what a turn may do from now on. It stays so while
 // the change waits: by itself droid changes only to a mode that asks less, as where it leaves spec mode.
 func scopeOf(s *Session, id, value string) turns.Scope {
-	if id == options.Mode && s.options.LosesNothing(stream.Mode(value)) && s.prompts.Changing() == 0 {
+	if id == options.Mode && s.options.LosesNothing(stream.Mode(value)) && s.prompts.Changing(turns.Stricter) == 0 {
 		return turns.Stricter
 	}
 	return cmp.Or(options.Find(id).Scope, turns.General) // an unknown one is refused in its turn
@@ -241,7 +241,7 @@ func (s *Session) finishChange(change *turns.Change, why error) {
 
 // loseChanges ends all changes, and with why the prompts that the editor sent behind them, see finishChange.
 func (s *Session) loseChanges(why error) {
-	if s.prompts.Changing() > 0 {
+	if s.prompts.Changing(turns.General) > 0 {
 		s.refused = refusedLines{s.deps.Conn.Lines(), why}
 	}
 	s.prompts.LoseChanges(why)

@@ -197,7 +197,7 @@ func TestPromptBehindAModeThatFails(t *testing.T) {
 						require.Contains(t, ended(e.await(id)), `-32603 The prompt was not sent, because the mode did not become "Auto (Off)"`)
 					}
 					require.Equal(t, "end_turn", e.run("I know it is auto-high"))
-					e.inside(func(s *session.Session) { require.Zero(t, s.Prompts().Changing()) })
+					e.inside(func(s *session.Session) { require.Zero(t, s.Prompts().Changing(turns.General)) })
 					free := change("auto-high")
 					require.Equal(t, "end_turn", e.run("nothing is lost"))
 					e.await(free)
@@ -247,6 +247,26 @@ func TestChangeBehindAPromptThatWaits(t *testing.T) {
 	})
 }
 
+// A stricter mode does not wait for a command for another model that waits for the end of the turn.
+func TestStricterModeBeforeACommandThatWaits(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		told := new(toldLines)
+		e := begin(t, func(int) (*droid.Client, error) {
+			return tappedDroid(told.add, says("one two three four five six seven eight nine ten"), v, fakedroid.WithPace(time.Second)), nil
+		})
+		prompt := e.prompt("hello")
+		e.settle()
+		model := e.prompt("/model fake-thinker")
+		require.Nil(t, e.await(e.request("session/set_mode", e.inSession(`,"modeId":"spec"`))).Error)
+		_, over := e.answered(prompt)
+		require.False(t, over)
+		require.Equal(t, "end_turn", ended(e.await(prompt)))
+		require.Equal(t, "end_turn", ended(e.await(model)))
+		require.Less(t, told.place(1, `"autonomyMode":"spec"`), told.place(1, `"modelId":"fake-thinker"`))
+		require.Equal(t, "mode spec", e.lastMode())
+	})
+}
+
 // A command that changes a setting and was cancelled holds the next prompt until droid has
 // answered it.
 func TestPromptBehindACancelledSetting(t *testing.T) {
@@ -279,7 +299,7 @@ func TestCancelledBeforeItsTurn(t *testing.T) {
 				_, err := s.BeginChange(cancelled, turns.General)
 				require.Equal(t, acperr.Cancelled(), err)
 			})
-			require.Zero(t, s.Prompts().Changing())
+			require.Zero(t, s.Prompts().Changing(turns.General))
 		})
 		require.Nil(t, e.set("mode", "spec").Error)
 	})

@@ -67,7 +67,7 @@ func (p *userPrompt) kind() turns.Kind {
 		return turns.Alone
 	case p.command == nil:
 		return turns.ToDroid
-	case p.command.Kind == turns.Setting && p.command.args == "":
+	case p.command.Kind.IsSetting() && p.command.args == "":
 		return turns.Here
 	}
 	return p.command.Kind

@@ -368,7 +368,7 @@ func (r *reload) end(err *jsonrpc.Error) {
 // to open the session, and prompts or other requests wait behind it, the session is opened for them all the same.
 func (r *reload) cancel() {
 	if s := r.s; s.load == r {
-		r.kept = s.prompts.Queued() || s.prompts.Changing() > 1
+		r.kept = s.prompts.Queued() || s.prompts.Changing(turns.General) > 1
 		r.end(acperr.Cancelled())
 	}
 }

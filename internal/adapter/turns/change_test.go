@@ -167,6 +167,17 @@ func TestStricterMode(t *testing.T) {
 	r.carryOut(m.Started(begin, "request 1"))
 	require.Len(t, r.begun, 2)
 	m.FinishChange(c, nil)
+
+	m.Accept(3, ModelSetting)
+	require.Equal(t, 1, m.Changing(General))
+	require.Zero(t, m.Changing(Stricter))
+	c = stricter()
+	require.Len(t, r.begun, 3, "a command for another model waits for the end of the turn, and a stricter mode does not wait for it")
+	m.FinishChange(c, nil)
+	m.Accept(4, Setting)
+	require.Equal(t, 1, m.Changing(Stricter))
+	stricter()
+	require.Len(t, r.begun, 3, "the command may change the mode")
 }
 
 // TestLostChangesSpareCommandsThatWait checks that requests after a /mode that has not begun still wait for it.
@@ -175,5 +186,5 @@ func TestLostChangesSpareCommandsThatWait(t *testing.T) {
 	require.Empty(t, m.Accept(2, Setting))
 	require.Empty(t, m.Accept(3, ToDroid))
 	require.Empty(t, m.LoseChanges(errSome))
-	require.Equal(t, 1, m.Changing())
+	require.Equal(t, 1, m.Changing(General))
 }

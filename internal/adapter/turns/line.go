@@ -18,7 +18,7 @@ const (
 	// 0.225). Nothing but the model's answer reports that it was made; where that takes longer
 	// than ModelCallTime, the user need not wait for it.
 	ModelCalls
-	// Stricter is a mode that asks for at least as much as the current one, if no change was requested before it. A prompt that is being
+	// Stricter is a mode that asks for at least as much as the current one, if it waits for no change that was requested before it. A prompt that is being
 	// prepared was asked before it and may be sent while it is under way, so its preparation must read the mode again behind each wait.
 	Stricter
 
@@ -31,19 +31,20 @@ const (
 type progress int
 
 const (
-	unawaited   progress = iota // nothing waits for it: it waits for a prompt or a program that runs, or droid has it in addition to that
-	inLine                      // a prompt that waits, and none runs but for a command
-	preparing                   // a prompt whose turn has come and that has not been sent to droid, see NeedDroid
-	onItsWay                    // droid was asked
-	withIt                      // droid has it
-	worksOn                     // droid has begun to work on it
-	modelCalled                 // the model was called for it
-	stopping                    // it was cancelled, and has not ended
-	command                     // a command of ours that runs
-	program                     // a program of the user's that runs
-	notBegun                    // a change that waits, also a Setting
-	underWay                    // a change that has begun
-	rpcHeld                     // somebody holds Machine.RPC
+	unawaited     progress = iota // nothing waits for it: it waits for a prompt or a program that runs, or droid has it in addition to that
+	inLine                        // a prompt that waits, and none runs but for a command
+	preparing                     // a prompt whose turn has come and that has not been sent to droid, see NeedDroid
+	onItsWay                      // droid was asked
+	withIt                        // droid has it
+	worksOn                       // droid has begun to work on it
+	modelCalled                   // the model was called for it
+	stopping                      // it was cancelled, and has not ended
+	command                       // a command of ours that runs
+	program                       // a program of the user's that runs
+	notBegun                      // a change that waits, also a Setting
+	modelNotBegun                 // a ModelSetting that waits: it does not change the mode, and may wait for the end of a long turn
+	underWay                      // a change that has begun
+	rpcHeld                       // somebody holds Machine.RPC
 	most
 )
 
@@ -56,12 +57,12 @@ const (
 // though it came before the change. C waits for the change (notBegun, underWay), then for A and B. Had nothing run, B would have been inLine,
 // and the change behind it.
 var awaits = [...][most]bool{
-	General:    {inLine: true, preparing: true, onItsWay: true, withIt: true, notBegun: true, underWay: true},
-	ModelCalls: {inLine: true, preparing: true, onItsWay: true, withIt: true, worksOn: true, notBegun: true, underWay: true},
+	General:    {inLine: true, preparing: true, onItsWay: true, withIt: true, notBegun: true, modelNotBegun: true, underWay: true},
+	ModelCalls: {inLine: true, preparing: true, onItsWay: true, withIt: true, worksOn: true, notBegun: true, modelNotBegun: true, underWay: true},
 	Stricter:   {onItsWay: true, withIt: true, notBegun: true, underWay: true},
-	turn:       {preparing: true, onItsWay: true, withIt: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, notBegun: true, underWay: true, rpcHeld: true},
+	turn:       {preparing: true, onItsWay: true, withIt: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, notBegun: true, modelNotBegun: true, underWay: true, rpcHeld: true},
 	message:    {preparing: true, onItsWay: true, withIt: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, underWay: true, rpcHeld: true},
-	joining:    {preparing: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, underWay: true},
+	joining:    {preparing: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, modelNotBegun: true, underWay: true},
 }
 
 // isPrompt reports whether a request is a prompt, not a change.
@@ -90,9 +91,11 @@ func (m *Machine) progress(p *prompt) progress {
 	switch {
 	case p.kind == Setting && p.stage == waiting:
 		return notBegun
-	case p.kind == Setting:
+	case p.kind == ModelSetting && p.stage == waiting:
+		return modelNotBegun
+	case p.kind.IsSetting():
 		return underWay
-	case p.stage == waiting && (r == nil || r.kind == Here || r.kind == Setting):
+	case p.stage == waiting && (r == nil || r.kind == Here || r.kind.IsSetting()):
 		return inLine
 	case p.stage == waiting, p != r && p.stage == taken:
 		return unawaited
@@ -164,7 +167,7 @@ func (m *Machine) FinishChange(c *Change, failed error) []Action {
 // says so. It returns nil if no such command runs.
 func (m *Machine) Failing(id ID) *Change {
 	p := m.running()
-	if p == nil || p.id != id || p.kind != Setting {
+	if p == nil || p.id != id || !p.kind.IsSetting() {
 		return nil
 	}
 	c := &Change{of: General, place: p.place, begun: true}
@@ -193,11 +196,11 @@ func (c *Change) Begun() bool { return c.begun }
 // Pending reports whether a change waits or is under way.
 func (m *Machine) Pending(c *Change) bool { return slices.Contains(m.changes, c) }
 
-// Changing returns how many changes wait or are under way.
-func (m *Machine) Changing() int {
+// Changing returns for how many changes one of this scope waits if it is requested now.
+func (m *Machine) Changing(of Scope) int {
 	n := len(m.changes)
 	for _, p := range m.queue {
-		if p.kind == Setting {
+		if p.kind.IsSetting() && awaits[of][m.progress(p)] {
 			n++
 		}
 	}

@@ -28,9 +28,14 @@ const (
 	Here
 	// Setting is a command of ours that changes a setting: what is asked later waits for it as for a Change.
 	Setting
+	// ModelSetting is a Setting that is about the calls of the model.
+	ModelSetting
 	// Process is a program of the user's. A cancel stops it, and the prompt ends with it. It continues when droid dies.
 	Process
 )
+
+// IsSetting reports whether a prompt of this kind changes a setting.
+func (k Kind) IsSetting() bool { return k == Setting || k == ModelSetting }
 
 // How is how droid ended a turn.
 type How int
