@@ -166,14 +166,18 @@ func TestHungServer(t *testing.T) {
 	client := &Client{path: path, command: typed, limit: patience}
 	status, err := client.Status(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, unix.Kill(status.Process, unix.SIGSTOP))
-	client.limit = 100 * time.Millisecond
 	want := fmt.Sprintf("the server that keeps sessions (process %d) does not answer, also not after 100ms; <stop --force> ends it and what it runs", status.Process)
-	require.Eventually(t, func() bool { // the signal may not have arrived yet
-		_, err = client.Status(t.Context())
-		return err != nil
-	}, patience, time.Millisecond)
-	require.EqualError(t, err, want)
+	hang := func() {
+		t.Helper()
+		require.NoError(t, unix.Kill(status.Process, unix.SIGSTOP))
+		client.limit = 100 * time.Millisecond
+		require.Eventually(t, func() bool { // the signal may not have arrived yet
+			_, err = client.Status(t.Context())
+			return err != nil
+		}, patience, time.Millisecond)
+		require.EqualError(t, err, want)
+	}
+	hang()
 	require.EqualError(t, client.Stop(t.Context()), want)
 	err = client.CallTimeout(t.Context(), client.limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, path, s) }, func(ctx context.Context, dial Dial) error {
 		_, err := dial(ctx)
@@ -191,7 +195,7 @@ func TestHungServer(t *testing.T) {
 	require.NoError(t, unix.Kill(status.Process, unix.SIGCONT))
 	_, err = client.Status(t.Context())
 	require.NoError(t, err, "it goes on where it was")
-	require.NoError(t, unix.Kill(status.Process, unix.SIGSTOP))
+	hang()
 	require.NoError(t, (&Client{path: path, command: typed, limit: 300 * time.Millisecond}).ForceStop(t.Context()))
 	for _, d := range started.list() {
 		<-d.Exited()
