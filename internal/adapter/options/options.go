@@ -3,6 +3,7 @@
 package options
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -43,7 +44,7 @@ type State struct {
 	followUp  string      // Queue or Steer; droid knows nothing of it
 	switches  bool        // the editor knows options that are switches
 	narrow    bool        // it has little room for options
-	owed      stream.Mode // that a restarted droid did not take back, see Owed; "" for none
+	owed      stream.Mode // that droid has not reported since it was to load the session, see Owed; "" for none
 }
 
 // New returns the state of a session of which droid has reported nothing yet. followUp
@@ -68,9 +69,7 @@ func (o *State) FollowUp() string { return o.followUp }
 // Reported takes the settings that droid reports.
 func (o *State) Reported(settings stream.Settings) {
 	o.settings = settings
-	if o.owed != "" && o.Mode().AsksAsMuchAs(o.owed) {
-		o.owed = ""
-	}
+	o.Loaded()
 }
 
 // Before is the state of a session before droid loads it again.
@@ -79,24 +78,22 @@ type Before struct {
 	mode     stream.Mode // that it is to have, "" for none: not what droid had, where that asked less
 }
 
-// Before returns the state that the session must have after the next load.
-func (o *State) Before() Before {
-	if o.owed != "" {
-		return Before{o.settings, o.owed}
-	}
-	return Before{o.settings, o.settings.Mode()}
+// Loading returns the state that the session must have after the load that begins. Its mode is owed from now on, since droid may report
+// another one and end at any time.
+func (o *State) Loading() Before {
+	o.owed = cmp.Or(o.owed, o.settings.Mode())
+	return Before{o.settings, o.owed}
 }
 
-// Restarted compares the settings that a session has after a load with those that it had
-// before, when droid was asked to take them back. See Owed.
-func (o *State) Restarted(before Before) {
-	if before.mode != "" && !o.Mode().AsksAsMuchAs(before.mode) {
-		o.owed = before.mode
+// Loaded says that droid was asked to take back what Loading returned, and has reported what it did.
+func (o *State) Loaded() {
+	if o.owed != "" && o.Mode().AsksAsMuchAs(o.owed) {
+		o.owed = ""
 	}
 }
 
-// Owed returns the mode that a session had when droid was started again, if droid did not take
-// it back and is in one that asks less; "" where all is well. No prompt may go to droid
+// Owed returns the mode that a session had before a load, as long as droid has not taken
+// it back and may be in one that asks less; "" where all is well. No prompt may go to droid
 // until it has that mode, or the user has chosen another one.
 func (o *State) Owed() stream.Mode { return o.owed }
 

@@ -19,12 +19,13 @@ func TestModeThatWasNotTakenBack(t *testing.T) {
 	o := New("", false, false)
 	reported(&o, stream.ModeNormal)
 
-	before := o.Before()
-	reported(&o, stream.ModeAutoLow) // the session was open elsewhere
-	o.Restarted(before)              // and droid has ended
+	o.Loading()
+	require.False(t, o.LosesNothing(stream.ModeAutoLow), "that is what droid has loaded")
+	reported(&o, stream.ModeAutoLow) // the session was open elsewhere, and droid has ended
 	require.Equal(t, stream.ModeNormal, o.Owed())
+	require.False(t, o.LosesNothing(stream.ModeAutoLow))
 
-	before = o.Before()
+	before := o.Loading()
 	reported(&o, stream.ModeNormal) // it had taken the mode, and did not say so any more
 	require.Empty(t, o.Owed())
 	require.Empty(t, o.ToRestore(stream.Version{}, before))
@@ -37,7 +38,7 @@ func TestRestoredSettings(t *testing.T) {
 		return o
 	}
 	before, now := reported("before", stream.ModeSpec), reported("now", stream.ModeNormal)
-	patches := now.ToRestore(stream.Version{}, before.Before())
+	patches := now.ToRestore(stream.Version{}, before.Loading())
 	restored := func(field func(*stream.SettingsPatch) **string) (value string) {
 		for _, patch := range patches {
 			value = cmp.Or(OrEmpty(*field(&patch)), value)

@@ -54,7 +54,7 @@ func (s *Session) awaitDroid(ctx context.Context, historyLimit int) (client *dro
 func (s *Session) start(ctx context.Context, historyLimit int) {
 	info, failure := (*stream.SessionInfo)(nil), acperr.Lost() // where this panics
 	defer func() { s.proc.StartEnded(info, failure) }()
-	before := s.options.Before()
+	before := s.options.Loading()
 	for tries := 1; ; {
 		unmade := s.proc.NeedsCreate()
 		client, told, err := s.launch(ctx, historyLimit)
@@ -75,7 +75,7 @@ func (s *Session) start(ctx context.Context, historyLimit int) {
 			s.notifyExcluded()
 		}
 		if unmade && s.proc.Client() == nil && !s.proc.NeedsCreate() {
-			historyLimit, before = 1, s.options.Before()
+			historyLimit, before = 1, s.options.Loading()
 			continue // the next one gets the words when it loads the session
 		}
 		s.restoreSettings(ctx, before)
@@ -139,7 +139,7 @@ func (s *Session) restoreSettings(ctx context.Context, before options.Before) {
 		}
 	}
 	_ = s.syncEvents(ctx) // settings_updated comes before the reply
-	s.options.Restarted(before)
+	s.options.Loaded()
 }
 
 // adopt makes client the session's process. Its events are read from now on.

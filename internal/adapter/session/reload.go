@@ -455,7 +455,7 @@ func (s *Session) loadInCall(ctx context.Context, limit int, asked acperr.Work) 
 	case started != nil:
 		return started, nil
 	case err == nil:
-		before := s.options.Before()
+		before := s.options.Loading()
 		_ = s.syncEvents(ctx)
 		s.opened(loaded)
 		s.restoreSettings(ctx, before)
