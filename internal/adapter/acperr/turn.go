@@ -154,6 +154,8 @@ func Stop(end turns.End, gaveUp bool) (acp.StopReason, *jsonrpc.Error) {
 		return "", Crash(died.Exit, gaveUp)
 	case errors.As(end.Err, &err):
 		return "", err
+	case errors.Is(end.Err, turns.ErrInterrupted):
+		return "", Internal("interrupted", end.Err.Error()+". Send it again.")
 	case end.Err != nil:
 		return "", Internal("internal_error", end.Err.Error())
 	case end.Cancelled:

@@ -42,6 +42,8 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 		return End{Cancelled: true}
 	case how == Failed:
 		return End{Err: cmp.Or(p.crash, why)}
+	case how == Cancelled && p.interrupted && !p.folded:
+		return End{Err: ErrInterrupted}
 	case how == Cancelled:
 		return End{Cancelled: true}
 	}

@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"errors"
 	"slices"
 	"time"
 )
@@ -14,6 +15,9 @@ const (
 	// Patience is how long a droid may take to stop before it is killed.
 	Patience = 8 * time.Second
 )
+
+// ErrInterrupted is the error of a prompt that an interrupt for the one before it has stopped: droid had just ended that.
+var ErrInterrupted = errors.New("droid stopped this prompt with the one before it, which was cancelled")
 
 // patience is how far the stopping of a cancelled prompt is.
 type patience struct {
@@ -143,6 +147,9 @@ func (m *Machine) interrupt(p *prompt) {
 	if p.stage == taken && !slices.ContainsFunc(m.queue, onItsWay) {
 		m.interrupts++
 		m.do(Interrupt{})
+		for _, other := range m.queue {
+			other.interrupted = other.interrupted || other != p && other.stage == taken
+		}
 	}
 }
 

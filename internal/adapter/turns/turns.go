@@ -142,6 +142,7 @@ type delivery struct {
 	begun       time.Time // since when droid works on it
 	modelCalled bool      // the model was called for it, or is taken to have been
 	folded      bool      // droid took it into the turn of another one
+	interrupted bool      // while droid had it in addition, the running one was interrupted
 	crash       error     // why droid died while it had the prompt
 }
 

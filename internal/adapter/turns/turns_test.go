@@ -367,6 +367,24 @@ func TestCancelledPromptBehindADroppedOne(t *testing.T) {
 	require.Equal(t, []Action{Interrupt{}}, m.Tick(begin))
 }
 
+// An interrupt for a prompt that droid has just ended may stop the next one, which nobody has cancelled.
+func TestInterruptThatComesLate(t *testing.T) {
+	for _, folded := range []bool{false, true} {
+		m := steered(t)
+		require.Contains(t, m.CancelOne(begin, 1), Interrupt{})
+		want := End{ID: 2, Err: ErrInterrupted, ByDroid: true}
+		if folded {
+			require.True(t, m.Folded("request 2"))
+			want = End{ID: 2, Cancelled: true, ByDroid: true}
+		}
+		m.Ended("request 1", Completed, nil)
+		m.Started(begin, "request 2")
+		m.InterruptDone()
+		_, actions := m.Ended("request 2", Cancelled, nil)
+		require.Contains(t, actions, want)
+	}
+}
+
 // A message that droid gives back is no longer expected from it.
 func TestWithdrawnPrompt(t *testing.T) {
 	m := steered(t)
