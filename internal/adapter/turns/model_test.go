@@ -68,6 +68,7 @@ type told struct {
 	asked     bool   // Withdraw came, which has no answer yet
 	folded    bool   // droid was said to have taken it into another turn
 	cancelled bool   // by the user
+	hit       bool // an interrupt for another prompt went out while droid had it
 	spoke     bool
 	ended     bool
 
@@ -310,7 +311,7 @@ func (w *world) droidEnds() {
 	}
 	if w.rng.Intn(3) == 0 {
 		w.note("dropped %d", t.id)
-		t.with, t.reached, t.folded, t.asked, t.said, t.seen = false, false, false, false, false, time.Time{}
+		t.with, t.reached, t.folded, t.asked, t.said, t.hit, t.seen = false, false, false, false, false, false, time.Time{}
 		again := !t.cancelled && !w.closed
 		t.again, t.started = again, t.started && !again
 		said, actions := w.m.Dropped(t.request)
@@ -558,6 +559,10 @@ func (w *world) carryOut(actions []Action) {
 			}
 			w.must(w.m.Stopping(), "an interrupt is for a cancelled prompt")
 			w.interrupts++
+			id, _ := w.m.Running()
+			for _, t := range w.open {
+				t.hit = t.hit || t.with && t.id != id
+			}
 		case Kill:
 			w.must(w.m.Stopping(), "droid is killed for a cancelled prompt")
 			w.killed = true
@@ -639,6 +644,7 @@ func (w *world) end(a End) {
 	w.must(w.message(t) == nil, "a prompt ends behind its messages")
 	w.must(!t.cancelled || a.Cancelled, "a cancelled prompt ends as cancelled")
 	w.must(!a.Cancelled || a.Err == nil, "a prompt has one ending")
+	w.must(!a.Cancelled || t.cancelled || t.folded || !t.hit, "an interrupt for another prompt is no cancel")
 	w.must(!a.Empty || !t.spoke && !a.Cancelled && a.Err == nil, "only an answer of which nothing was shown is empty")
 	t.ended, t.with, t.sending, t.needs, t.runs = true, false, false, false, false
 	delete(w.open, a.ID)
