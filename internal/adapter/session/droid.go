@@ -299,6 +299,7 @@ func (s *Session) endWork() {
 func (s *Session) markEnding() {
 	s.proc.MarkEnding()
 	s.pausePrompts()
+	s.readNoMore() // its end is not held back
 }
 
 // parkRetry is when parking is tried again while droid has a process running in

@@ -94,7 +94,7 @@ func (s *Session) apply(events []quirks.Event) {
 			continue
 		}
 		paths, requested := s.show.NeededFiles(ev), s.show.RequestedPaths(ev)
-		if s.ended || len(paths) == 0 && len(requested) == 0 {
+		if s.readsNoFiles() || len(paths) == 0 && len(requested) == 0 {
 			s.translate(ev, nil)
 			continue
 		}
@@ -337,7 +337,11 @@ func failureOf(ev quirks.TurnEnded) error {
 	return acperr.Turn(ev.Failure)
 }
 
-// readNoMore translates what waits for files without them, because the session or its
+// readsNoFiles reports whether events are shown without files, since nobody waits for what they show, and the end of the turn or of droid
+// comes behind them.
+func (s *Session) readsNoFiles() bool { return s.ended || s.prompts.Stopping() || s.proc.Ending() }
+
+// readNoMore translates what waits for files without them, because the session, its turn or its
 // process ends, or the reading failed.
 func (s *Session) readNoMore() {
 	for held := s.fileCalls.Waiting(); held != nil; held = s.fileCalls.Waiting() {

@@ -147,14 +147,16 @@ func TestRefusedEditOfUnsavedText(t *testing.T) {
 func TestCancelOfAnEdit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		slowAt string
+		mode   string
 		asks   bool
 		slow   time.Duration // from the edit on, or from the user's yes
 		disk   string
 	}{
-		"asked":      {"", true, 0, "unsaved one\ntwo\n"},
-		"allowed":    {"", true, 2 * time.Second, "unsaved one\ntwo\n"},
-		"slow read":  {testeditor.ReadMethod, false, time.Hour, "one\ntwo\n"},
-		"slow write": {testeditor.WriteMethod, false, time.Hour, "one\ntwo\n"},
+		"asked":             {"", "normal", true, 0, "unsaved one\ntwo\n"},
+		"allowed":           {"", "normal", true, 2 * time.Second, "unsaved one\ntwo\n"},
+		"slow read":         {testeditor.ReadMethod, "auto-low", false, time.Hour, "one\ntwo\n"},
+		"slow write":        {testeditor.WriteMethod, "auto-low", false, time.Hour, "one\ntwo\n"},
+		"slow before asked": {testeditor.ReadMethod, "normal", false, time.Hour, "one\ntwo\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
@@ -165,7 +167,7 @@ func TestCancelOfAnEdit(t *testing.T) {
 				if tc.asks && tc.slow > 0 {
 					r.ask = func(p permission) string { slow.Store(int64(tc.slow)); return allowOnce(p) }
 				} else if !tc.asks {
-					r.mode("auto-low")
+					r.mode(tc.mode)
 					slow.Store(int64(tc.slow))
 				}
 				r.does(editOf(path, "two", "three"))
