@@ -180,6 +180,22 @@ func TestStricterMode(t *testing.T) {
 	require.Len(t, r.begun, 3, "the command may change the mode")
 }
 
+// A stricter mode that is set while a prompt is being prepared does not wait for another model that was chosen before it, and waits for the
+// prompt.
+func TestStricterModeBehindAChangeOfTheModel(t *testing.T) {
+	m, r := New(numbered()), new(recordedChanges)
+	m.Accept(1, ToDroid)
+	r.askOf(m, ModelCalls, "model")
+	require.Zero(t, m.Changing(Stricter))
+	c := r.askOf(m, Stricter, "stricter")
+	require.Equal(t, []string{"stricter"}, r.begun)
+	r.carryOut(append(m.Ready(1), m.Taken(begin, 1)...))
+	r.carryOut(append(m.Started(begin, "request 1"), m.Shown()...))
+	require.Equal(t, []string{"stricter", "model"}, r.begun, "they share nothing but the calls to droid")
+	r.carryOut(m.FinishChange(c, nil))
+	require.Equal(t, 1, m.Changing(General))
+}
+
 // TestLostChangesSpareCommandsThatWait checks that requests after a /mode that has not begun still wait for it.
 func TestLostChangesSpareCommandsThatWait(t *testing.T) {
 	m := working(t)

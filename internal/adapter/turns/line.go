@@ -41,8 +41,8 @@ const (
 	stopping                      // it was cancelled, and has not ended
 	command                       // a command of ours that runs
 	program                       // a program of the user's that runs
-	notBegun                      // a change that waits, also a Setting
-	modelNotBegun                 // a ModelSetting that waits: it does not change the mode, and may wait for the end of a long turn
+	notBegun                      // another change that waits, also a Setting
+	modelNotBegun                 // a change of ModelCalls that waits, also a ModelSetting, which may wait for the end of a long turn: it does not change the mode
 	underWay                      // a change that has begun
 	rpcHeld                       // somebody holds Machine.RPC
 	most
@@ -120,8 +120,11 @@ func (m *Machine) progress(p *prompt) progress {
 }
 
 func (c *Change) progress() progress {
-	if c.begun {
+	switch {
+	case c.begun:
 		return underWay
+	case c.of == ModelCalls:
+		return modelNotBegun
 	}
 	return notBegun
 }
@@ -198,9 +201,14 @@ func (m *Machine) Pending(c *Change) bool { return slices.Contains(m.changes, c)
 
 // Changing returns for how many changes one of this scope waits if it is requested now.
 func (m *Machine) Changing(of Scope) int {
-	n := len(m.changes)
+	n, row := 0, awaits[of]
+	for _, c := range m.changes {
+		if row[c.progress()] {
+			n++
+		}
+	}
 	for _, p := range m.queue {
-		if p.kind.IsSetting() && awaits[of][m.progress(p)] {
+		if p.kind.IsSetting() && row[m.progress(p)] {
 			n++
 		}
 	}
@@ -224,7 +232,7 @@ func (m *Machine) failSince(place uint64, why error) {
 	}
 }
 
-// startChange begins the first change if it need not wait. At most one begins, because a change waits for those before it, see awaits.
+// startChange begins the changes that need not wait, at most the first one and a Stricter behind it, see awaits.
 func (m *Machine) startChange() {
 	if m.closed || m.exited {
 		return

@@ -68,7 +68,7 @@ type told struct {
 	asked     bool   // Withdraw came, which has no answer yet
 	folded    bool   // droid was said to have taken it into another turn
 	cancelled bool   // by the user
-	hit       bool // an interrupt for another prompt went out while droid had it
+	hit       bool   // an interrupt for another prompt went out while droid had it
 	spoke     bool
 	ended     bool
 
@@ -683,7 +683,9 @@ func (w *world) change() {
 func (w *world) begins(handle *Change) {
 	c := w.changes[slices.IndexFunc(w.changes, func(c *wanted) bool { return c.handle == handle })]
 	w.must(!w.closed && !c.begun && !c.over, "a change begins once")
-	w.must(w.firstChange() == c, "changes are made in order, one after the other")
+	for _, other := range w.changes {
+		w.must(other.over || other.place >= c.place || c.of == Stricter && other.of == ModelCalls && !other.begun, "changes are made in order, one after the other")
+	}
 	w.must(w.mayBegin(c), "a change begins when droid has begun with what was asked before it")
 	w.note("  change %d begins", c.place)
 	c.begun = true
@@ -728,10 +730,11 @@ func (w *world) notBefore(t *told, left bool) {
 
 // changed ends the change that is under way.
 func (w *world) changed() {
-	c := w.firstChange()
-	if c == nil || !c.begun {
+	at := slices.IndexFunc(w.changes, func(c *wanted) bool { return c.begun && !c.over })
+	if at < 0 {
 		return
 	}
+	c := w.changes[at]
 	var failed error
 	if w.rng.Intn(3) == 0 {
 		failed = errSome
