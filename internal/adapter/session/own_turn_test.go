@@ -274,7 +274,8 @@ func TestMuchIsSaidBetweenPrompts(t *testing.T) {
 	}
 }
 
-// TestPromptBehindAQuestionSaysSo: whether the question is of another prompt, or of a turn that droid began by itself.
+// TestPromptBehindAQuestionSaysSo: whether the question is of another prompt, or of a turn that droid began by itself. One that fails at once
+// does not wait.
 func TestPromptBehindAQuestionSaysSo(t *testing.T) {
 	const line = "Your message waits for your answer above."
 	synctest.Test(t, func(t *testing.T) {
@@ -286,6 +287,15 @@ func TestPromptBehindAQuestionSaysSo(t *testing.T) {
 		e.prompt("two")
 		time.Sleep(time.Second)
 		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), line))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(reportsAndAsks, fakedroid.WithVersion(fakedroid.V099)))
+		e.ask = nil
+		require.Equal(t, "end_turn", e.run("go"))
+		time.Sleep(5 * time.Second)
+		require.Contains(t, ended(e.await(e.promptIn("two", countsFormat))), "droid 0.215")
+		time.Sleep(time.Second)
+		require.NotContains(t, strings.Join(e.updates(), "\n"), line)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		e := begin(t, playing(uses(touch)))

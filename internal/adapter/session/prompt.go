@@ -140,7 +140,7 @@ func (p *userPrompt) accept() {
 	}()
 	asked, blocks := s.questions.IsOpen(), s.questions.Block()
 	s.prompts.Accept(p.id, p.kind())
-	if !s.deps.Client.UpdatesInPromptsOnly() && (asked && s.prompts.InLine(p.id) || blocks && p.command == nil) { // to such a client it comes only now
+	if !p.responded && !s.deps.Client.UpdatesInPromptsOnly() && (asked && s.prompts.InLine(p.id) || blocks && p.command == nil) { // to such a client it comes only now
 		s.notify("Your message waits for your answer above.")
 	}
 	accepted = true
