@@ -85,7 +85,7 @@ func (o *State) Loading() Before {
 	return Before{o.settings, o.owed}
 }
 
-// Loaded says that droid was asked to take back what Loading returned, and has reported what it did.
+// Loaded ends that a mode is owed, if droid has reported that mode or one that asks for more.
 func (o *State) Loaded() {
 	if o.owed != "" && o.Mode().AsksAsMuchAs(o.owed) {
 		o.owed = ""

@@ -18,8 +18,9 @@ const (
 	// 0.225). Nothing but the model's answer reports that it was made; where that takes longer
 	// than ModelCallTime, the user need not wait for it.
 	ModelCalls
-	// Stricter is a mode that asks for at least as much as the current one, if it waits for no change that was requested before it. A prompt that is being
-	// prepared was asked before it and may be sent while it is under way, so its preparation must read the mode again behind each wait.
+	// Stricter is a mode that asks for at least as much as the current one, if it waits for no change that was requested before it. A prompt
+	// that is being prepared was asked before it and may be sent while it is under way, so its preparation must read the mode again behind
+	// each wait.
 	Stricter
 
 	turn    // a prompt that begins a turn; those from here on are prompts, those before it changes
@@ -42,7 +43,7 @@ const (
 	command                       // a command of ours that runs
 	program                       // a program of the user's that runs
 	notBegun                      // another change that waits, also a Setting
-	modelNotBegun                 // a change of ModelCalls that waits, also a ModelSetting, which may wait for the end of a long turn: it does not change the mode
+	modelNotBegun                 // a change of ModelCalls that waits, also a ModelSetting; neither changes the mode
 	underWay                      // a change that has begun
 	rpcHeld                       // somebody holds Machine.RPC
 	most
