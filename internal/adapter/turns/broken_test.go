@@ -255,8 +255,18 @@ func (b forgivesChanges) FinishChange(c *Change, _ error) []Action {
 type staysChanging struct{ *Machine }
 
 func (b staysChanging) FinishChange(c *Change, _ error) []Action {
-	b.leaveOut(c)
+	b.changes = slices.DeleteFunc(b.changes, func(other *Change) bool { return other == c })
 	return nil
+}
+
+// sparesLost sends prompts that were meant for a change which failed after a panic.
+type sparesLost struct{ *Machine }
+
+func (b sparesLost) FinishChange(c *Change, failed error) []Action {
+	if !b.Pending(c) {
+		failed = nil
+	}
+	return b.Machine.FinishChange(c, failed)
 }
 
 // sharesTurns has a prompt that is to be alone in its turn share it.
@@ -307,6 +317,7 @@ func TestRulesAreNoticed(t *testing.T) {
 		"one change after the other":     func(m *Machine) machine { return changesTwice{m} },
 		"models wait for calls":          func(m *Machine) machine { return modelsEarly{m} },
 		"failed changes fail prompts":    func(m *Machine) machine { return forgivesChanges{m} },
+		"lost changes fail prompts":      func(m *Machine) machine { return sparesLost{m} },
 		"prompts go on after changes":    func(m *Machine) machine { return staysChanging{m} },
 		"alone is alone":                 func(m *Machine) machine { return sharesTurns{m} },
 		"what has begun is not back":     func(m *Machine) machine { return believesAnswers{m} },

@@ -154,12 +154,10 @@ func (m *Machine) Change(of Scope) (*Change, []Action) {
 	return c, m.flush()
 }
 
-// FinishChange says that a change is over, whether it had begun or not. failed is nil, or why the prompts that were meant for
-// it are not to be sent: those that were asked since then end with it.
+// FinishChange says that a change is over, whether it had begun or not, also where LoseChanges has ended it. failed is nil, or why the prompts
+// that were meant for it are not to be sent: those that were asked since then end with it.
 func (m *Machine) FinishChange(c *Change, failed error) []Action {
-	if !m.leaveOut(c) {
-		return nil
-	}
+	m.changes = slices.DeleteFunc(m.changes, func(other *Change) bool { return other == c })
 	if failed != nil {
 		m.failSince(c.place, failed)
 	}
@@ -214,15 +212,6 @@ func (m *Machine) Changing(of Scope) int {
 		}
 	}
 	return n
-}
-
-func (m *Machine) leaveOut(c *Change) bool {
-	i := slices.Index(m.changes, c)
-	if i < 0 {
-		return false
-	}
-	m.changes = slices.Delete(m.changes, i, i+1)
-	return true
 }
 
 // failSince ends the waiting prompts that were asked after a place.

@@ -23,7 +23,7 @@ func TestCancelOverTheWords(t *testing.T) {
 	joined(t, m, 2, Behind)
 	ended(m, "request 1", Completed, nil)
 	m.Ready(2)
-	require.Equal(t, []Action{RefuseQuestions{}}, m.CancelOne(begin, 1), "not before droid has them")
+	require.Equal(t, []Action{RefuseQuestions{}}, m.CancelOne(begin, 1), "no interrupt before droid has them")
 	require.True(t, m.Cancelled(1))
 	require.Equal(t, []Action{Interrupt{}}, m.Taken(begin, 2))
 	require.Equal(t, []Action{Interrupt{}}, m.Tick(at(time.Second)))

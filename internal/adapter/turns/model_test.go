@@ -89,6 +89,7 @@ type wanted struct {
 	place  int
 	begun  bool
 	over   bool
+	lost   bool // a panic has ended it, and its request has not said that it is over
 }
 
 // world is the reference: an editor and a droid that act at random, and the rules that hold whatever they do.
@@ -581,7 +582,11 @@ func (w *world) carryOut(actions []Action) {
 			t.asked = true
 		case Begin:
 			w.begins(a.Change)
-		case Forget, RefuseQuestions:
+		case RefuseQuestions:
+			id, _ := w.m.Running()
+			t := w.open[id]
+			w.must(t != nil && t.cancelled && (t.sending || t.with), "what droid asks is refused for a prompt that it has, or is about to get")
+		case Forget:
 		}
 	}
 }
@@ -730,7 +735,7 @@ func (w *world) notBefore(t *told, left bool) {
 
 // changed ends the change that is under way.
 func (w *world) changed() {
-	at := slices.IndexFunc(w.changes, func(c *wanted) bool { return c.begun && !c.over })
+	at := slices.IndexFunc(w.changes, func(c *wanted) bool { return c.begun && (!c.over || c.lost) })
 	if at < 0 {
 		return
 	}
@@ -741,10 +746,9 @@ func (w *world) changed() {
 		w.stopSince(c)
 	}
 	w.note("changed %d %v", c.place, failed)
-	c.over = true
+	c.over, c.lost = true, false
 	w.carryOut(w.m.FinishChange(c.handle, failed))
 	w.must(failed == nil || w.waitingSince(c) == nil, "what was meant for a change that failed is not sent")
-	w.carryOut(w.m.FinishChange(c.handle, errSome)) // once
 }
 
 func (w *world) waitingSince(c *wanted) *told {
@@ -779,7 +783,7 @@ func (w *world) giveUpChanges() {
 	w.note("lose changes")
 	w.stopSince(c)
 	for _, c := range w.changes {
-		c.over = true
+		c.lost, c.over = c.lost || !c.over, true
 	}
 	w.carryOut(w.m.LoseChanges(errSome))
 	w.must(w.waitingSince(c) == nil, "what waited for a change that is lost is not sent")

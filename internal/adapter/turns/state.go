@@ -26,10 +26,10 @@ func (m *Machine) Runs(id ID) bool {
 // RunsOne reports whether a prompt runs.
 func (m *Machine) RunsOne() bool { return m.running() != nil }
 
-// RefusesQuestions reports whether what droid asks is to be refused: the prompt that runs was cancelled, or what droid does without one is
+// RefusesQuestions reports whether what droid asks is to be refused: the prompt that it has was cancelled, or what it does without one is
 // being stopped.
 func (m *Machine) RefusesQuestions() bool {
-	if p := m.running(); p != nil {
+	if p := m.running(); p != nil && p.withDroid() {
 		return p.cancelled
 	}
 	return m.interrupts > 0

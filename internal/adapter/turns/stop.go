@@ -101,6 +101,7 @@ func (m *Machine) Keep(id ID) {
 	}
 }
 
+// cancelRunning cancels the prompt that runs. What droid asks while it has not got that prompt is about a turn of its own, see StopUnprompted.
 func (m *Machine) cancelRunning(now time.Time) {
 	p := m.running()
 	if p == nil || p.cancelled {
@@ -112,13 +113,11 @@ func (m *Machine) cancelRunning(now time.Time) {
 		m.do(Stop{p.id})
 	case p.stage == committed: // a cancel does not end it
 	case p.stage == starting, p.stage == answering:
-		m.do(RefuseQuestions{}) // before the next one begins
 		m.finish(p, End{Cancelled: true})
-		return
 	default:
 		m.stopRunning(now)
+		m.do(RefuseQuestions{})
 	}
-	m.do(RefuseQuestions{})
 }
 
 // stopRunning begins to stop the running prompt, if it is cancelled and droid is
