@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,6 +85,19 @@ func TestPermissions(t *testing.T) {
 			require.Equal(t, "I touch it. \n\nIt is there.", end.text())
 			require.Equal(t, []string{"completed"}, end.tools())
 			require.FileExists(t, filepath.Join(h.work, "allowed"))
+		})
+		t.Run("in a mode that was set right behind the prompt", func(t *testing.T) { // turns.Stricter relies on it
+			for i := range 6 {
+				name := fmt.Sprint("late", i)
+				model.On("touch "+name, modelserver.Step{Text: "I touch it. ", Delay: 50 * time.Millisecond, Tools: []modelserver.ToolCall{execute(name, "touch "+name)}})
+				c.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "auto-high"}, nil)
+				asked := asks(rejectOnce)
+				p := s.prompt("touch " + name)
+				time.Sleep(time.Duration(i) * 10 * time.Millisecond) // on its way, accepted, begun
+				c.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "normal"}, nil)
+				p.done()
+				require.Len(t, asked(), 1)
+			}
 		})
 		t.Run("of a batch", func(t *testing.T) {
 			model.On("both", modelserver.Step{Text: "Two files. ", Tools: []modelserver.ToolCall{execute("b1", "touch one"), execute("b2", "touch two")}},

@@ -151,7 +151,7 @@ func TestCommandThatIsAChange(t *testing.T) {
 	require.Equal(t, []string{"later"}, r.begun)
 }
 
-// A stricter mode passes prompts that droid does not have yet, and no other change.
+// A stricter mode passes prompts, however far they are, and no other change.
 func TestStricterMode(t *testing.T) {
 	m, r := New(numbered()), new(recordedChanges)
 	stricter := func() *Change { return r.askOf(m, Stricter, "stricter") }
@@ -162,22 +162,24 @@ func TestStricterMode(t *testing.T) {
 	m.FinishChange(c, nil)
 	m.Ready(1)
 	c = stricter()
-	require.Len(t, r.begun, 1, "the prompt is on its way to droid")
-	m.Taken(begin, 1)
-	r.carryOut(m.Started(begin, "request 1"))
-	require.Len(t, r.begun, 2)
+	require.Len(t, r.begun, 2, "the prompt is on its way to droid")
 	m.FinishChange(c, nil)
+	m.Taken(begin, 1)
+	c = stricter()
+	require.Len(t, r.begun, 3, "droid may have a turn of its own to end before it begins with the prompt")
+	m.FinishChange(c, nil)
+	r.carryOut(m.Started(begin, "request 1"))
 
 	m.Accept(3, ModelSetting)
 	require.Equal(t, 1, m.Changing(General))
 	require.Zero(t, m.Changing(Stricter))
 	c = stricter()
-	require.Len(t, r.begun, 3, "a command for another model waits for the end of the turn, and a stricter mode does not wait for it")
+	require.Len(t, r.begun, 4, "a command for another model waits for the end of the turn, and a stricter mode does not wait for it")
 	m.FinishChange(c, nil)
 	m.Accept(4, Setting)
 	require.Equal(t, 1, m.Changing(Stricter))
 	stricter()
-	require.Len(t, r.begun, 3, "the command may change the mode")
+	require.Len(t, r.begun, 4, "the command may change the mode")
 }
 
 // A stricter mode that is set while a prompt is being prepared does not wait for another model that was chosen before it, and waits for the

@@ -18,9 +18,9 @@ const (
 	// 0.225). Nothing but the model's answer reports that it was made; where that takes longer
 	// than ModelCallTime, the user need not wait for it.
 	ModelCalls
-	// Stricter is a mode that asks for at least as much as the current one, if it waits for no change that was requested before it. A prompt
-	// that is being prepared was asked before it and may be sent while it is under way, so its preparation must read the mode again behind
-	// each wait.
+	// Stricter is a mode that asks for at least as much as the current one, if it waits for no change that was requested before it. It waits
+	// for no prompt: droid may be sent one, and begin with it, while it is under way, and asks before the calls that follow (0.99 to 0.225).
+	// So the preparation of a prompt must read the mode again behind each wait.
 	Stricter
 
 	turn    // a prompt that begins a turn; those from here on are prompts, those before it changes
@@ -60,7 +60,7 @@ const (
 var awaits = [...][most]bool{
 	General:    {inLine: true, preparing: true, onItsWay: true, withIt: true, notBegun: true, modelNotBegun: true, underWay: true},
 	ModelCalls: {inLine: true, preparing: true, onItsWay: true, withIt: true, worksOn: true, notBegun: true, modelNotBegun: true, underWay: true},
-	Stricter:   {onItsWay: true, withIt: true, notBegun: true, underWay: true},
+	Stricter:   {notBegun: true, underWay: true},
 	turn:       {preparing: true, onItsWay: true, withIt: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, notBegun: true, modelNotBegun: true, underWay: true, rpcHeld: true},
 	message:    {preparing: true, onItsWay: true, withIt: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, underWay: true, rpcHeld: true},
 	joining:    {preparing: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, modelNotBegun: true, underWay: true},

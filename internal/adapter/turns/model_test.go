@@ -708,6 +708,9 @@ func (w *world) firstChange() *wanted {
 
 // mayBegin reports whether a change need not wait for the prompts that were asked before it.
 func (w *world) mayBegin(c *wanted) bool {
+	if c.of == Stricter {
+		return true
+	}
 	before := func(t *told) bool { return t.place < c.place && !t.cancelled }
 	id, runs := w.m.Running()
 	for _, t := range w.all {
@@ -718,9 +721,9 @@ func (w *world) mayBegin(c *wanted) bool {
 	if runs && w.open[id].kind == ToDroid {
 		r := w.open[id]
 		called := r.said || !r.seen.IsZero() && !w.now.Before(r.seen.Add(ModelCallTime))
-		return !before(r) || called || c.of != ModelCalls && !r.seen.IsZero() || c.of == Stricter && !r.sending && !r.with
+		return !before(r) || called || c.of != ModelCalls && !r.seen.IsZero()
 	}
-	return c.of == Stricter || runs && w.open[id].kind == Process || w.pick(func(t *told) bool {
+	return runs && w.open[id].kind == Process || w.pick(func(t *told) bool {
 		return before(t) && !t.started && !t.lingering && (!runs || t.id != id)
 	}) == nil
 }
