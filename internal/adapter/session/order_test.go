@@ -171,6 +171,25 @@ func TestPromptBehindASlowRequestAndAModeThatPanics(t *testing.T) {
 	})
 }
 
+// So does a prompt that is sent after the panic, while the next droid is asked for the mode.
+func TestPromptBetweenAPanicAndAModeThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refuse, store := "", fakedroid.WithSessions(new(fakedroid.Sessions))
+		e := begin(t, func(int) (*droid.Client, error) {
+			return tappedDroid(slowSettings, uses(touch), store, refusesMode(func() string { return refuse })), nil
+		})
+		e.await(e.request("session/set_mode", e.inSession(`,"modeId":"auto-high"`)))
+		refuse = "not today"
+		failed := e.request("session/set_mode", e.inSession(`,"modeId":"normal"`))
+		time.Sleep(50 * time.Millisecond) // droid has not answered
+		e.posts(func(*session.Session) { panic("test") })
+		between := e.prompt("go")
+		require.NotNil(t, e.await(failed).Error)
+		require.Contains(t, ended(e.await(between)), `The prompt was not sent, because the mode did not become "Auto (Off)"`)
+		require.Equal(t, "end_turn", e.run("I know it is auto-high"))
+	})
+}
+
 // A prompt that was sent after a change to a stricter mode, or a /mode, is not sent to droid if the change fails. It is sent if the editor
 // already knew of the failure, or if the failed change was to a more permissive mode.
 func TestPromptBehindAModeThatFails(t *testing.T) {

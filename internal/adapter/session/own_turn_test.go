@@ -103,6 +103,21 @@ func TestTurnThatDroidBegins(t *testing.T) {
 	}
 }
 
+// TestStricterModeDuringAnOwnTurn checks that a stricter mode is set at once, also where droid has accepted a prompt in a turn of its own.
+func TestStricterModeDuringAnOwnTurn(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(reporting(messageOf(fakedroid.Prompt{Text: "The subagent has ended."})), fakedroid.WithPace(5*time.Second), v))
+		require.Nil(t, e.set("mode", "auto-high").Error)
+		require.Equal(t, "end_turn", e.run("one"))
+		time.Sleep(10 * time.Second)
+		two := e.prompt("two")
+		time.Sleep(time.Second)
+		require.Nil(t, e.set("mode", "normal").Error)
+		require.NotContains(t, strings.Join(e.updates(), ""), "files", "droid's own turn has not ended")
+		require.Equal(t, "end_turn", ended(e.await(two)))
+	})
+}
+
 // TestOwnTurnComesBehindTheResponse checks that a turn that droid begins right after another one is shown after the response to that one.
 func TestOwnTurnComesBehindTheResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
