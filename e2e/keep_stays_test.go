@@ -217,7 +217,7 @@ func TestKilledUnderASession(t *testing.T) {
 				model := newModel(t)
 				long(model)
 				model.On("serve", modelserver.Step{Text: "I serve. ", Tools: []modelserver.ToolCall{backgroundCall("b", "sleep 292")}}, modelserver.Step{Text: "It runs."})
-				h := newHome(t, latestDroid, model.URL()).keeps(t)
+				h := newHome(t, newDroid, model.URL()).keeps(t)
 				s := startKept(t, h, "--mode", "auto-high").onPermission(allowOnce).open(h)
 				require.Equal(t, "still", s.nextPrompt(model))
 				ran, asked := begin(h, s, state)
