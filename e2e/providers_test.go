@@ -463,7 +463,10 @@ func TestProvidersOfTwoWindows(t *testing.T) {
 		// the second window opens the session of the first, which has gone
 		require.NoError(t, windows[one].stdin.Close())
 		<-windows[one].exited
-		windows[two].mustCall("session/load", map[string]any{"sessionId": sessions[one].id, "cwd": h.work, "mcpServers": []any{}}, nil)
+		require.Eventually(t, func() bool { // the server hears of that a little later
+			_, err := windows[two].call("session/load", map[string]any{"sessionId": sessions[one].id, "cwd": h.work, "mcpServers": []any{}})
+			return err == nil
+		}, turnLimit, 100*time.Millisecond)
 		session{windows[two], sessions[one].id}.saysFrom(two.model, "over there")
 
 		windows[two].mustCall("logout", map[string]any{}, nil)
