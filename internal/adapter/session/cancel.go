@@ -34,9 +34,9 @@ const interruptTime = 2 * time.Second
 
 // interrupt asks droid to stop.
 func (s *Session) interrupt() {
-	s.readNoMore() // the end of the turn is not held back
 	s.mu.Go(func() {
 		defer func() { s.prompts.InterruptDone() }() // also after a panic: prompts wait for it
+		s.readNoMore()                               // the end of the turn is not held back
 		s.apply(s.proc.Normalizer().Interrupted(time.Now()))
 		client := s.proc.Client()
 		if client == nil {

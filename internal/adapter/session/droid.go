@@ -288,11 +288,11 @@ func (s *Session) droidExited() {
 // open turns end; events that wait for files, such as the ends of these turns, are applied behind that, so that each prompt is answered behind
 // all that belongs to it; the questions that are left then belong to no turn.
 func (s *Session) endWork() {
+	defer s.questions.DroidExited() // also after a panic: the next droid's questions wait behind them
 	s.servers.ProcessExited()
 	s.fileCalls.End()
 	s.apply(s.proc.Normalizer().Exited(time.Now()))
 	s.readNoMore() // what the prompts are answered by is not held back
-	s.questions.DroidExited()
 }
 
 // markEnding makes everything that needs a droid wait until the process and what it started are gone. Then another one serves it.

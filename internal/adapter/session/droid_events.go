@@ -295,28 +295,25 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 		return
 	}
 	p.used = sumUsage(p.used, ev.Used)
-	ran, compaction := s.prompts.Runs(p.id), render.Compacted
+	compaction, dropped := render.Compacted, ev.Outcome == quirks.Dropped
 	switch {
 	case s.prompts.Cancelled(p.id):
 		compaction = render.CompactionCancelled
+	case dropped:
+		s.log.Info("droid threw a prompt away; it is sent again")
+		s.prompts.Dropped(ev.RequestID)
+		return
 	case ev.Outcome == quirks.Failed:
 		compaction = render.CompactionFailed
 	}
-	var actions []turns.Action
-	if ev.Outcome == quirks.Dropped {
-		var again bool
-		if again, actions = s.prompts.Dropped(ev.RequestID); again {
-			s.log.Info("droid threw a prompt away; it is sent again")
-			s.prompts.Do(actions)
-			return
-		}
+	if s.prompts.Runs(p.id) {
+		s.update(s.show.EndTurn(compaction)...) // before the response
+	}
+	if dropped {
+		s.prompts.Dropped(ev.RequestID)
 	} else {
-		_, actions = s.prompts.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev))
+		s.prompts.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev))
 	}
-	if ran {
-		s.update(s.show.EndTurn(compaction)...)
-	}
-	s.prompts.Do(actions)
 }
 
 func outcomeOf(ev quirks.TurnEnded) turns.How {

@@ -79,6 +79,13 @@ func (s *Session) ShowText(id, text string) { s.update(s.show.Text(id, text, fal
 // View returns what the editor has been shown.
 func (s *Session) View() *render.View { return s.show }
 
+// PanicsShowing has everything panic that is to be shown, until restore is called.
+func (s *Session) PanicsShowing() (restore func()) {
+	view := s.show
+	s.show = nil
+	return func() { s.show = view }
+}
+
 // Servers returns the session's MCP servers.
 func (s *Session) Servers() *mcp.Servers { return &s.servers }
 

@@ -55,10 +55,12 @@ func (d *Deps) takeUp(ctx context.Context, client *droid.Client, info *stream.Se
 	s := New(d, info.SessionID, info.SessionID, w.CWD, w.Servers)
 	s.mu.Lock() // it is not shared yet
 	s.useInstructions(w)
-	s.adopt(client)
-	s.opened(info)
-	check(s)
-	s.setFirst(ctx, w.First)
+	s.mu.Guard(func() {
+		s.adopt(client)
+		s.opened(info)
+		check(s)
+		s.setFirst(ctx, w.First)
+	})
 	return s
 }
 

@@ -89,6 +89,9 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 	case id == options.AutoCompaction:
 		return s.setAutoCompaction(ctx, value == "true")
 	}
+	if id == options.Mode {
+		s.modesChosen++
+	}
 	release, failure := s.lockRPC(s.Context)
 	if failure != nil {
 		return failure

@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/quirks"
 	"droid-acp/internal/render"
 	"droid-acp/internal/testing/fakedroid"
 )
@@ -173,6 +175,51 @@ func TestPanicWhileAnInterruptRuns(t *testing.T) {
 			})
 		})
 		require.Equal(t, "cancelled", ended(e.await(running)))
+		require.Equal(t, "end_turn", e.run("next"))
+	})
+}
+
+// TestPanicAtTheEndOfATurn checks that the prompt is answered.
+func TestPanicAtTheEndOfATurn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		request := ""
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			if request != "" {
+				return d.Say("", "said")
+			}
+			request = p.RequestID
+			return d.Pause(time.Minute)
+		}), fakedroid.WithSessions(new(fakedroid.Sessions))))
+		running := e.prompt("go")
+		synctest.Wait()
+		e.posts(func(s *session.Session) {
+			defer s.PanicsShowing()()
+			s.ApplyEvent(quirks.TurnEnded{RequestID: request})
+		})
+		require.Contains(t, ended(e.await(running)), "droid-acp failed")
+		require.Equal(t, "end_turn", e.run("next"))
+	})
+}
+
+// TestPanicOfACancel checks that the next prompt does not wait for an interrupt that panicked: over an event that waited for a file.
+func TestPanicOfACancel(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		project, _ := linked(t)
+		tool := editOf(filepath.Join(project, "docs", "notes.md"), "one", "two")
+		e := connect(t, playing(toolOrAnswer(new([]string), tool), fakedroid.WithSessions(new(fakedroid.Sessions))))
+		e.beginSessionIn(project)
+		hang := make(chan struct{})
+		resolve := e.agent.Texts.ResolveBy(func(path string) (string, error) { <-hang; return path, nil })
+		e.ask = nil
+		running := e.prompt("tool")
+		synctest.Wait()
+		e.posts(func(s *session.Session) {
+			defer s.PanicsShowing()()
+			s.Prompts().Cancel(time.Now())
+		})
+		close(hang)
+		e.agent.Texts.ResolveBy(resolve)
+		e.await(running)
 		require.Equal(t, "end_turn", e.run("next"))
 	})
 }

@@ -70,9 +70,20 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	s.updateIn(session, p.Before...)
 	if !p.Refused && q.Run(ctx, s.out, p) == updates.NotWithdrawn {
 		chosen := p.Decision()
-		answered()                            // a cancel ends the turn during what follows
-		decision = r.prepared(ctx, q, chosen) // the request stays open in the meantime, so that a cancel, or a panic, still refuses it
+		modes, mode := s.modesChosen, s.options.Mode()
+		answered()                      // a cancel ends the turn during what follows
+		d := r.prepared(ctx, q, chosen) // the request stays open in the meantime, so that a cancel, or a panic, still refuses it
+		if s.modesChosen != modes && changesMode(d, mode) && !q.IsWithdrawn() {
+			s.update(render.Notice("You chose a mode before your answer reached droid, and the answer would have replaced it, so this was not allowed."))
+			return
+		}
+		decision = d
 	}
+}
+
+// changesMode reports whether droid may change its mode for a decision: for one that holds longer, and for the approval of a plan.
+func changesMode(d render.Decision, mode stream.Mode) bool {
+	return d.Option != stream.OptionCancel && (d.Option != stream.OptionOnce || mode == stream.ModeSpec)
 }
 
 // awaitAskable waits until the client can show a question: a client that shows updates in prompts only can while a prompt runs or waits. It

@@ -51,6 +51,7 @@ type Session struct {
 	flights     []*flight.Connection // of the last droids that did, see keptFlights
 	faultReport string               // the path of a report that the user does not know of
 	options     options.State
+	modesChosen int // how often the user has chosen a mode
 	usage       usage
 	out         *updates.Sender // to the editor
 	prompts     turns.Queue[*userPrompt]

@@ -39,8 +39,8 @@ func (q *Queue[P]) Do(actions []Action) {
 	}
 }
 
-// Events of prompts and changes: each calls the method of the Machine with its name, and carries out the actions. Ended, Dropped and Join
-// are the Machine's own: their callers carry out the actions. ProcessExited, Failing, Folded, Keep and ResetCrashes lead to none.
+// Events of prompts and changes: each calls the method of the Machine with its name, and carries out the actions. Join is the Machine's own:
+// its caller carries out the actions. ProcessExited, Failing, Folded, Keep and ResetCrashes lead to none.
 
 func (q *Queue[P]) Shown()                                { q.Do(q.Machine.Shown()) }
 func (q *Queue[P]) OutputRead(why error)                  { q.Do(q.Machine.OutputRead(why)) }
@@ -68,6 +68,18 @@ func (q *Queue[P]) Close(now time.Time)                      { q.Do(q.Machine.Cl
 func (q *Queue[P]) Finish()                                  { q.Do(q.Machine.Finish()) }
 func (q *Queue[P]) FinishChange(c *Change, failed error)     { q.Do(q.Machine.FinishChange(c, failed)) }
 func (q *Queue[P]) LoseChanges(why error)                    { q.Do(q.Machine.LoseChanges(why)) }
+
+// Ended says that droid ended the prompt with this request id, see Machine.Ended.
+func (q *Queue[P]) Ended(request string, how How, why error) {
+	_, actions := q.Machine.Ended(request, how, why)
+	q.Do(actions)
+}
+
+// Dropped says that droid threw a prompt away, see Machine.Dropped.
+func (q *Queue[P]) Dropped(request string) {
+	_, actions := q.Machine.Dropped(request)
+	q.Do(actions)
+}
 
 // StartNext starts the first waiting prompt, see Machine.StartNext. It reports whether anything came of that.
 func (q *Queue[P]) StartNext() bool {
