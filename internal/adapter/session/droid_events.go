@@ -181,7 +181,7 @@ func (s *Session) explain(failed []render.FailedEdit, held *filecalls.Deferred) 
 		s.unlocked(s.Context, func(ctx context.Context) { results = s.deps.Threads.Results(ctx, session, calls) })
 		events := s.fileCalls.Release(held)
 		if events == nil {
-			return // droid has ended in the meantime, or the session
+			return // the turn was cancelled in the meantime, or droid or the session has ended
 		}
 		for _, e := range failed {
 			if why := results[quirks.RawID(e.ID)]; why != "" && (p == nil || !p.cancelled) {
@@ -220,7 +220,7 @@ func (s *Session) applyEvent(ev quirks.Event, files render.Files) {
 	case quirks.SubagentEnded:
 		s.subagentRests(ev)
 	case quirks.SubagentStopped:
-		s.subagentWrote(s.proc.Normalizer(), ev.ID, nil)
+		s.subagentWrote(s.proc.Normalizer(), ev.ID)
 	case quirks.RequestWithdrawn:
 		s.questions.Withdraw(ev.RequestID)
 	case quirks.SettingsChanged:

@@ -26,10 +26,10 @@ func (s *Session) lookAtSubagents(now time.Time) {
 		s.mu.Go(func() {
 			norm := s.proc.Normalizer()
 			from, to, lines := s.readSubagent(s.Context, id)
-			if s.proc.Normalizer() != norm || s.fileCalls.Waiting() != nil || s.showsHistory() || !s.proc.Subagents.Read(id, from, to) {
+			if s.proc.Normalizer() != norm || s.fileCalls.Waiting() != nil || s.showsHistory() || !s.proc.Subagents.Read(id, from, to, lines) {
 				return // droid is another one, or what was read has to wait: it is read again
 			}
-			s.subagentWrote(norm, id, lines)
+			s.subagentWrote(norm, id)
 		})
 	}
 }
@@ -44,10 +44,10 @@ func (s *Session) readSubagent(ctx context.Context, id string) (from, to store.O
 	return from, to, lines
 }
 
-// subagentWrote applies what a subagent's file says, and then what waited for that.
-func (s *Session) subagentWrote(norm *quirks.Normalizer, id string, lines []stream.ChildLine, behind ...quirks.Event) {
+// subagentWrote applies what was read of a subagent's file, and then what waited for that.
+func (s *Session) subagentWrote(norm *quirks.Normalizer, id string, behind ...quirks.Event) {
 	now := time.Now()
-	s.apply(append(norm.HandleSubagentLines(now, id, lines), behind...))
+	s.apply(append(norm.HandleSubagentLines(now, id, s.proc.Subagents.Take(id)), behind...))
 	if !norm.SubagentRunning(id) && s.proc.Subagents.Stopped(now, id, norm.HasOpenSubagentCalls(id)) {
 		s.apply(norm.EndSubagentFile(now, id))
 	}
@@ -64,18 +64,17 @@ func (s *Session) readToEnd(held *filecalls.Deferred, id string) {
 				s.readNoMore()
 			}
 		}()
-		norm, all := s.proc.Normalizer(), []stream.ChildLine(nil)
+		norm := s.proc.Normalizer()
 		for range mostReads {
 			from, to, lines := s.readSubagent(s.Context, id)
 			if s.fileCalls.Waiting() != held {
-				return // droid has ended in the meantime, or the session
+				return // the turn was cancelled in the meantime, or droid or the session has ended
 			}
-			all = append(all, lines...)
-			if !s.proc.Subagents.Read(id, from, to) || from == to {
+			if !s.proc.Subagents.Read(id, from, to, lines) || from == to {
 				break
 			}
 		}
-		s.subagentWrote(norm, id, all, s.fileCalls.Release(held)[1:]...)
+		s.subagentWrote(norm, id, s.fileCalls.Release(held)[1:]...)
 	})
 }
 
@@ -322,7 +321,7 @@ func (r *subagentReplay) replay(ctx context.Context, call, id string, input json
 	}
 	s.beginSubagent(quirks.SubagentStarted{ID: id, ToolID: call, Type: in.Type, Description: in.Description, Prompt: quirks.TaskPrompt(input)})
 	if running && norm == s.proc.Normalizer() {
-		s.proc.Subagents.Read(id, store.Offset{}, from)
+		s.proc.Subagents.Read(id, store.Offset{}, from, nil)
 		s.apply(norm.HandleSubagentLines(time.Now(), id, lines))
 		for range r.asks[id] {
 			s.subagentAsks(id, +1)

@@ -18,6 +18,7 @@ import (
 	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -309,6 +310,33 @@ func TestSubagentsFileHangs(t *testing.T) {
 		require.Less(t, time.Since(began), 2*session.FileTime)
 		time.Sleep(10 * time.Second)
 		require.Equal(t, shownCall{"touch a", "completed", "How this ended is not known.\n"}, e.callOf(".t1"))
+		e.noCallOpen()
+	})
+}
+
+// TestCancelWhileASubagentsFileIsRead checks that what was read by then is shown.
+func TestCancelWhileASubagentsFileIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := withSubagents(t, func(d *fakedroid.Droid, _ fakedroid.Prompt, root string) error {
+			s := d.NewSubagent("look", root)
+			return inTurn(func() error { return d.Task("On it. ", func() error { return worksOn(d, s, "done") }, s) }, func() error { return d.Pause(time.Minute) })
+		})
+		reads := 0
+		e.agent.Calls.BeforeCall = func(call files.CallName) {
+			if call == "Store.Subagent" {
+				if reads++; reads == 2 { // to find the file's end
+					time.Sleep(time.Second)
+				}
+			}
+		}
+		running := e.prompt("go")
+		time.Sleep(500 * time.Millisecond)
+		require.Equal(t, 2, reads)
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(running)))
+		time.Sleep(10 * time.Second)
+		require.Equal(t, shownCall{"touch a", "completed", "```console\ndone\n```\n"}, e.callOf(".t1"))
+		require.Contains(t, e.task().text, "found it")
 		e.noCallOpen()
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid/store"
+	"droid-acp/internal/droid/stream"
 )
 
 const (
@@ -21,6 +22,7 @@ type Subagents struct{ all map[string]*followed }
 
 type followed struct {
 	place store.Offset
+	lines []stream.ChildLine // that were read and not taken
 	due   time.Time
 	until time.Time // zero while it works
 }
@@ -73,19 +75,27 @@ func (f *Subagents) Offset(id string) (from store.Offset) {
 // Restart makes the file of a subagent be read from its beginning.
 func (f *Subagents) Restart(id string) {
 	if one := f.all[id]; one != nil {
-		one.place = store.Offset{}
+		one.place, one.lines = store.Offset{}, nil
 	}
 }
 
-// Read notes that a file was read between two places. It reports false if somebody else has read on from the first one
-// in the meantime: then what was read is known already.
-func (f *Subagents) Read(id string, from, to store.Offset) bool {
+// Read adds lines that were read between two places of a file. It reports false, and adds none, if somebody else has read on from the first
+// one in the meantime: then what was read is known already.
+func (f *Subagents) Read(id string, from, to store.Offset, lines []stream.ChildLine) bool {
 	one := f.all[id]
 	if one == nil || one.place != from {
 		return false
 	}
-	one.place = to
+	one.place, one.lines = to, append(one.lines, lines...)
 	return true
+}
+
+// Take removes the lines that were read, and returns them.
+func (f *Subagents) Take(id string) (lines []stream.ChildLine) {
+	if one := f.all[id]; one != nil {
+		lines, one.lines = one.lines, nil
+	}
+	return lines
 }
 
 // Stopped notes that a subagent has ended. Its file is read on, for a while, if calls of its have no end yet. It reports

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/store"
+	"droid-acp/internal/droid/stream"
 )
 
 // A file is due again and again while its subagent works, and for a while where calls have no end.
@@ -35,4 +38,19 @@ func TestSubagents(t *testing.T) {
 
 	f.Begin(at, "b") // it works again
 	require.False(t, f.Stopped(at.Add(followPatience), "b", true))
+}
+
+// What was read is kept until it is taken, and not read twice.
+func TestSubagentsLines(t *testing.T) {
+	var f Subagents
+	begin, lines := store.Offset{}, []stream.ChildLine{{Type: "one"}}
+	require.False(t, f.Read("a", begin, begin, lines))
+	f.Begin(time.Unix(1_000_000, 0), "a")
+	require.True(t, f.Read("a", begin, begin, lines))
+	require.True(t, f.Read("a", f.Offset("a"), begin, lines))
+	require.Len(t, f.Take("a"), 2)
+	require.Empty(t, f.Take("a"))
+	f.Read("a", begin, begin, lines)
+	f.Restart("a")
+	require.Empty(t, f.Take("a"))
 }
