@@ -152,7 +152,8 @@ func (s *Session) lookAtProject(ctx context.Context) (client *droid.Client, proj
 }
 
 // renewStale ends a droid that was not started with the current files of the project, before a call that may make it read the project again
-// or send the conversation. The error says that the files could not be checked.
+// or send the conversation. droid must have no prompt: its callers are commands, and requests that are refused while one runs or wait for its
+// end. The error says that the files could not be checked.
 func (s *Session) renewStale(ctx context.Context) *jsonrpc.Error {
 	before := s.proc.Client()
 	if s.deps.Config.Trust.TrustsAll() || before == nil {
