@@ -99,6 +99,28 @@ func TestPermissions(t *testing.T) {
 				require.Len(t, asked(), 1)
 			}
 		})
+		t.Run("for longer, and a mode right behind that", func(t *testing.T) {
+			for i := range 6 {
+				name := fmt.Sprint("longer", i)
+				model.On("touch "+name, modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute(name, "touch "+name)}},
+					modelserver.Step{Text: "And once more. ", Delay: 150 * time.Millisecond, Tools: []modelserver.ToolCall{execute(name+"b", "touch "+name+"b")}})
+				longer := ""
+				asks(func(p permission) string {
+					if longer != "" {
+						return rejectOnce(p)
+					}
+					longer = p.lastOf("allow_always")
+					return noAnswer(p)
+				})
+				turn := s.prompt("touch " + name)
+				_, l := turn.await("a question", turn.from, turnLimit, isPermission)
+				c.answer(l.ID, longer)
+				time.Sleep(time.Duration(i) * 2 * time.Millisecond)
+				c.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "normal"}, nil)
+				turn.done()
+				require.NoFileExists(t, filepath.Join(h.work, name+"b"))
+			}
+		})
 		t.Run("of a batch", func(t *testing.T) {
 			model.On("both", modelserver.Step{Text: "Two files. ", Tools: []modelserver.ToolCall{execute("b1", "touch one"), execute("b2", "touch two")}},
 				modelserver.Step{Text: "Both are there."})

@@ -224,6 +224,7 @@ func (s *Session) applyEvent(ev quirks.Event, files render.Files) {
 	case quirks.RequestWithdrawn:
 		s.questions.Withdraw(ev.RequestID)
 	case quirks.SettingsChanged:
+		s.modeDue = false
 		s.options.Reported(ev.Settings)
 		s.updateState()
 	case quirks.TitleChanged:

@@ -115,6 +115,7 @@ const (
 	untilAnnounced = "droid to announce the call"
 	untilAddress   = "droid to tell where to log in"
 	untilExplained = "what droid said of MCP servers before"
+	untilMode      = "the mode of the answer before it"
 )
 
 // satisfied reports whether a need is met.

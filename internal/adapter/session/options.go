@@ -98,6 +98,9 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 		return failure
 	}
 	defer release()
+	if id == options.Mode && s.modeDue {
+		s.awaitMode(ctx)
+	}
 	var patch stream.SettingsPatch
 	var refused error
 	err := s.withDroid(s.Context, 1, func(client *droid.Client, _ *stream.SessionInfo) error {
@@ -115,6 +118,18 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 		return nil
 	}
 	return settled(&s.options, id, value, err)
+}
+
+// modeTime bounds the wait for the settings that droid reports behind an answer (after 2 ms, 0.99 to 0.225). Behind an answer that changes
+// none it reports nothing.
+const modeTime = time.Second
+
+// awaitMode waits until droid has the mode of an answer to a permission: it would take that behind a mode which it is given now.
+func (s *Session) awaitMode(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, modeTime)
+	defer cancel()
+	_ = s.mu.WaitFor(ctx, "a mode", untilMode, func() bool { return !s.modeDue })
+	s.modeDue = false
 }
 
 // settled returns an error unless droid made the requested change: err is its answer to the request, and o has the settings that it

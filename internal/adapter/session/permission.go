@@ -163,6 +163,7 @@ func (r *permissionRequest) moved(ctx context.Context) string {
 
 // give gives droid a decision, which may be an edited plan, or a refusal with words.
 func (r *permissionRequest) give(d render.Decision) {
+	r.s.modeDue = r.s.modeDue || changesMode(d, r.s.options.Mode())
 	if d.Words != "" {
 		r.s.queueRefusal(d.Words)
 	}

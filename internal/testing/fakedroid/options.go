@@ -11,7 +11,7 @@ type Option func(*Droid)
 // WithVersion imitates a version other than V0225.
 func WithVersion(v Version) Option { return func(d *Droid) { d.version = v } }
 
-// WithPace sets the pause between streamed pieces. The default is 0.
+// WithPace sets the pause between streamed pieces, and until droid takes the mode of an answer. The default is 0.
 func WithPace(pace time.Duration) Option { return func(d *Droid) { d.pace = pace } }
 
 // WithStderr sets droid's stderr. The default discards it.

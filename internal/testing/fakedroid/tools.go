@@ -321,6 +321,11 @@ func (d *Droid) allowed(id string, toolIDs []string, first Tool, option string) 
 	if err := d.resolved(id, toolIDs, option); err != nil {
 		return err
 	}
+	if d.pace > 0 {
+		if err := d.Pause(d.pace); err != nil {
+			return err
+		}
+	}
 	before := d.settings
 	switch {
 	case first.Confirmation == "exit_spec_mode":
