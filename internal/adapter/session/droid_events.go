@@ -82,15 +82,15 @@ func (s *Session) apply(events []quirks.Event) {
 			return
 		}
 		if stops, is := ev.(quirks.SubagentStopped); is && !s.ended {
-			s.readToEnd(s.fileCalls.Defer(ev), stops.ID)
+			s.hold(ev, func(held *filecalls.Deferred) { s.readToEnd(s.Context, held, stops.ID) })
 			continue
 		}
 		if asks, is := ev.(quirks.SubagentAsks); is && !s.ended {
-			s.readToEnd(s.fileCalls.Defer(ev), asks.ID)
+			s.hold(ev, func(held *filecalls.Deferred) { s.readToEnd(s.Context, held, asks.ID) })
 			continue
 		}
 		if failed := s.show.TakeUnexplained(ev); len(failed) > 0 && !s.ended {
-			s.explain(failed, s.fileCalls.Defer(ev))
+			s.hold(ev, func(held *filecalls.Deferred) { s.explain(s.Context, failed, held) })
 			continue
 		}
 		paths, requested := s.show.NeededFiles(ev), s.show.RequestedPaths(ev)
@@ -101,19 +101,27 @@ func (s *Session) apply(events []quirks.Event) {
 		if len(requested) > 0 {
 			requested = append(requested, s.directories()...)
 		}
-		jobs, held := s.fileCalls.BeforeShown(ev, paths), s.fileCalls.Defer(ev)
-		s.mu.Go(func() {
+		jobs := s.fileCalls.BeforeShown(ev, paths)
+		s.hold(ev, func(held *filecalls.Deferred) {
 			texts := render.Files(nil)
-			defer func() {
-				if texts == nil { // a panic: nothing waits for them any more
-					s.readNoMore()
-				}
-			}()
 			s.doJobs(s.Context, jobs...)
 			s.unlocked(s.Context, func(ctx context.Context) { texts = s.deps.Texts.ReadResolved(ctx, paths, requested) })
 			s.filesRead(held, texts)
 		})
 	}
+}
+
+// hold has an event wait, and all that follow, until read, in another goroutine, releases it, or readNoMore does.
+func (s *Session) hold(ev quirks.Event, read func(held *filecalls.Deferred)) {
+	held := s.fileCalls.Defer(ev)
+	s.mu.Go(func() {
+		defer func() {
+			if s.fileCalls.Waiting() == held { // a panic: nothing waits for it any more
+				s.readNoMore()
+			}
+		}()
+		read(held)
+	})
 }
 
 // filesRead translates what waited for files, and what came after it.
@@ -163,7 +171,7 @@ func (s *Session) updateFromDroid(things ...protocol.Update) {
 
 // explain shows why edits failed, after reading the reasons without the lock. Held events wait for that, so that all updates of a turn
 // precede its response.
-func (s *Session) explain(failed []render.FailedEdit, held *filecalls.Deferred) {
+func (s *Session) explain(ctx context.Context, failed []render.FailedEdit, held *filecalls.Deferred) {
 	var calls []string
 	for _, e := range failed {
 		calls = append(calls, quirks.RawID(e.ID))
@@ -171,25 +179,18 @@ func (s *Session) explain(failed []render.FailedEdit, held *filecalls.Deferred) 
 	session := s.droidID
 	id, _ := s.prompts.Running()
 	p := s.prompts.Get(id) // nil in a turn of droid's own
-	s.mu.Go(func() {
-		defer func() {
-			if s.fileCalls.Waiting() == held { // a panic: nothing waits for it any more
-				s.readNoMore()
-			}
-		}()
-		var results map[string]string
-		s.unlocked(s.Context, func(ctx context.Context) { results = s.deps.Threads.Results(ctx, session, calls) })
-		events := s.fileCalls.Release(held)
-		if events == nil {
-			return // the turn was cancelled in the meantime, or droid or the session has ended
+	var results map[string]string
+	s.unlocked(ctx, func(ctx context.Context) { results = s.deps.Threads.Results(ctx, session, calls) })
+	events := s.fileCalls.Release(held)
+	if events == nil {
+		return // the turn was cancelled in the meantime, or droid or the session has ended
+	}
+	for _, e := range failed {
+		if why := results[quirks.RawID(e.ID)]; why != "" && (p == nil || !p.cancelled) {
+			s.update(s.show.ExplainFailure(e, strings.Replace(why, "Error: Error: ", "Error: ", 1))...)
 		}
-		for _, e := range failed {
-			if why := results[quirks.RawID(e.ID)]; why != "" && (p == nil || !p.cancelled) {
-				s.update(s.show.ExplainFailure(e, strings.Replace(why, "Error: Error: ", "Error: ", 1))...)
-			}
-		}
-		s.apply(events)
-	})
+	}
+	s.apply(events)
 }
 
 // applyEvent does what an event wants done apart from being shown.

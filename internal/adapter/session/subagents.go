@@ -56,26 +56,19 @@ func (s *Session) subagentWrote(norm *quirks.Normalizer, id string, behind ...qu
 // mostReads bounds how often a file is read on for its end, so that one which grows without an end has one.
 const mostReads = 64
 
-// readToEnd reads the file of a subagent that has ended. Later events wait for that.
-func (s *Session) readToEnd(held *filecalls.Deferred, id string) {
-	s.mu.Go(func() {
-		defer func() {
-			if s.fileCalls.Waiting() == held { // a panic: nothing waits for it any more
-				s.readNoMore()
-			}
-		}()
-		norm := s.proc.Normalizer()
-		for range mostReads {
-			from, to, lines := s.readSubagent(s.Context, id)
-			if s.fileCalls.Waiting() != held {
-				return // the turn was cancelled in the meantime, or droid or the session has ended
-			}
-			if !s.proc.Subagents.Read(id, from, to, lines) || from == to {
-				break
-			}
+// readToEnd reads the file of a subagent that has ended, for which events are held.
+func (s *Session) readToEnd(ctx context.Context, held *filecalls.Deferred, id string) {
+	norm := s.proc.Normalizer()
+	for range mostReads {
+		from, to, lines := s.readSubagent(ctx, id)
+		if s.fileCalls.Waiting() != held {
+			return // the turn was cancelled in the meantime, or droid or the session has ended
 		}
-		s.subagentWrote(norm, id, s.fileCalls.Release(held)[1:]...)
-	})
+		if !s.proc.Subagents.Read(id, from, to, lines) || from == to {
+			break
+		}
+	}
+	s.subagentWrote(norm, id, s.fileCalls.Release(held)[1:]...)
 }
 
 // loseSubagentCalls ends the calls of subagents that still run: the editor is about to get the conversation again, without these calls.

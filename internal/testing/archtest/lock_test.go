@@ -20,7 +20,7 @@ var (
 	givesUp = regexp.MustCompile(`monitor\.Monitor\)\.(WaitFor|Await|Unlocked|WaitIdle)$|updates\.(Question|Request\[.*\])\)\.(Await|WaitUntil|Run)$`)
 	takes   = regexp.MustCompile(`session\.Session\)\.Enter$|monitor\.Monitor\)\.Lock$`)
 	// elsewhere are those whose functions run in another goroutine, or without the lock.
-	elsewhere = regexp.MustCompile(`monitor\.Monitor\)\.(Go|Post|Unlocked)$|session\.Session\)\.(async|unlocked\w*)$`)
+	elsewhere = regexp.MustCompile(`monitor\.Monitor\)\.(Go|Post|Unlocked)$|session\.Session\)\.(async|hold|unlocked\w*)$`)
 )
 
 // TestLockIsGivenUpInSight: of the functions that are called with a session's lock only those give it up that have a context: what
