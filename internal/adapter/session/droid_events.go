@@ -285,6 +285,7 @@ func (s *Session) discarded(ev quirks.PromptDropped) {
 
 // turnEnded takes droid's end of a prompt.
 func (s *Session) turnEnded(ev quirks.TurnEnded) {
+	s.modeDue = false
 	s.deps.Accounts.TurnEnded(s.proc.Client(), ev, s.options.NeedsLogin())
 	s.usage.finished(ev)
 	s.replaceRevoked()

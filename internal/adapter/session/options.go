@@ -122,7 +122,7 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 
 // modeTime bounds the wait for the settings that droid reports behind an answer (after 2 ms, 0.99 to 0.225). Behind an answer that changes
 // none it reports nothing.
-const modeTime = time.Second
+const modeTime = 2 * time.Second
 
 // awaitMode waits until droid has the mode of an answer to a permission: it would take that behind a mode which it is given now.
 func (s *Session) awaitMode(ctx context.Context) {
