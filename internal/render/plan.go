@@ -13,6 +13,9 @@ import (
 // confirmSpec is the confirmation type of a plan to approve.
 const confirmSpec = "exit_spec_mode"
 
+// IsPlan reports whether a request is for the approval of a plan.
+func IsPlan(ev quirks.PermissionRequested) bool { return all(ev.Tools, confirmSpec) }
+
 // planView is the view of an ExitSpecMode call.
 type planView struct {
 	*shownCall

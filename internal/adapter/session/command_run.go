@@ -36,6 +36,8 @@ type Command struct {
 	// what is returned after that is dropped.
 	Run  func(ctx context.Context, s *Session, args string) (reply string, err error)
 	Kind turns.Kind // Here, Process, or Setting, which holds if there are arguments
+	// Guards says that the command decides what droid may run, so that no custom one of this name takes its place: a project may bring that.
+	Guards bool
 }
 
 // refusal returns the reply to arguments that the command does not understand, "" for others.
@@ -70,11 +72,15 @@ func (s *Session) commandOf(p prompt.Prompt) *commandRun {
 	name, args, ok := commands.Split(text)
 	if bang, is := strings.CutPrefix(strings.TrimSpace(text), "!"); is && s.deps.Config.Shell && strings.TrimSpace(bang) != "" {
 		name, args = ShellCommand, strings.TrimSpace(bang)
-	} else if !ok || s.commands.Has(name) {
+	} else if !ok {
 		return nil
 	}
 	own := s.deps.ownCommands()
-	if i := slices.IndexFunc(own, func(c Command) bool { return c.Name == name }); i >= 0 {
+	i := slices.IndexFunc(own, func(c Command) bool { return c.Name == name })
+	switch {
+	case s.commands.Has(name) && (i < 0 || !own[i].Guards):
+		return nil
+	case i >= 0:
 		return &commandRun{Command: own[i], s: s, args: args}
 	}
 	if terminal, is := s.deps.CommandFor(name, args); is {
@@ -83,10 +89,14 @@ func (s *Session) commandOf(p prompt.Prompt) *commandRun {
 	return nil
 }
 
-// ListCommands returns this agent's commands, and the user's own with the skills. A command of the user replaces ours of that name.
+// ListCommands returns this agent's commands, and the user's own with the skills. A command of the user replaces ours of that name, but for
+// those that guard.
 func (s *Session) ListCommands() (ours, users []protocol.AvailableCommand) {
+	users = s.commands.Offered()
 	for _, own := range s.deps.ownCommands() {
-		if s.commands.Has(own.Name) {
+		if own.Guards {
+			users = slices.DeleteFunc(users, func(c protocol.AvailableCommand) bool { return string(c.Name) == own.Name })
+		} else if s.commands.Has(own.Name) {
 			continue
 		}
 		c := protocol.AvailableCommand{Name: protocol.Line(own.Name), Description: protocol.Line(own.Description)}
@@ -95,7 +105,7 @@ func (s *Session) ListCommands() (ours, users []protocol.AvailableCommand) {
 		}
 		ours = append(ours, c)
 	}
-	return ours, s.commands.Offered()
+	return ours, users
 }
 
 // allCommands are this agent's commands, the custom commands and the skills.

@@ -225,8 +225,9 @@ func (s *Session) applyEvent(ev quirks.Event, files render.Files) {
 	case quirks.RequestWithdrawn:
 		s.questions.Withdraw(ev.RequestID)
 	case quirks.SettingsChanged:
-		s.modeDue = false
+		before := s.options.Mode()
 		s.options.Reported(ev.Settings)
+		s.modeDue = s.modeDue && s.options.Mode() == before
 		s.updateState()
 	case quirks.TitleChanged:
 		s.titled(ev.Title, false)

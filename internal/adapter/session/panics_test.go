@@ -3,7 +3,6 @@ package session_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -197,29 +196,6 @@ func TestPanicAtTheEndOfATurn(t *testing.T) {
 			s.ApplyEvent(quirks.TurnEnded{RequestID: request})
 		})
 		require.Contains(t, ended(e.await(running)), "droid-acp failed")
-		require.Equal(t, "end_turn", e.run("next"))
-	})
-}
-
-// TestPanicOfACancel checks that the next prompt does not wait for an interrupt that panicked: over an event that waited for a file.
-func TestPanicOfACancel(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		project, _ := linked(t)
-		tool := editOf(filepath.Join(project, "docs", "notes.md"), "one", "two")
-		e := connect(t, playing(toolOrAnswer(new([]string), tool), fakedroid.WithSessions(new(fakedroid.Sessions))))
-		e.beginSessionIn(project)
-		hang := make(chan struct{})
-		resolve := e.agent.Texts.ResolveBy(func(path string) (string, error) { <-hang; return path, nil })
-		e.ask = nil
-		running := e.prompt("tool")
-		synctest.Wait()
-		e.posts(func(s *session.Session) {
-			defer s.PanicsShowing()()
-			s.Prompts().Cancel(time.Now())
-		})
-		close(hang)
-		e.agent.Texts.ResolveBy(resolve)
-		e.await(running)
 		require.Equal(t, "end_turn", e.run("next"))
 	})
 }

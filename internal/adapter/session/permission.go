@@ -70,10 +70,10 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	s.updateIn(session, p.Before...)
 	if !p.Refused && q.Run(ctx, s.out, p) == updates.NotWithdrawn {
 		chosen := p.Decision()
-		modes, mode := s.modesChosen, s.options.Mode()
+		modes := s.modesChosen
 		answered()                      // a cancel ends the turn during what follows
 		d := r.prepared(ctx, q, chosen) // the request stays open in the meantime, so that a cancel, or a panic, still refuses it
-		if s.modesChosen != modes && changesMode(d, mode) && !q.IsWithdrawn() {
+		if s.modesChosen != modes && r.changesMode(d) && !q.IsWithdrawn() {
 			s.update(render.Notice("You chose a mode before your answer reached droid, and the answer would have replaced it, so this was not allowed."))
 			return
 		}
@@ -82,8 +82,8 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 }
 
 // changesMode reports whether droid may change its mode for a decision: for one that holds longer, and for the approval of a plan.
-func changesMode(d render.Decision, mode stream.Mode) bool {
-	return d.Option != stream.OptionCancel && (d.Option != stream.OptionOnce || mode == stream.ModeSpec)
+func (r *permissionRequest) changesMode(d render.Decision) bool {
+	return d.Option != stream.OptionCancel && (d.Option != stream.OptionOnce || render.IsPlan(r.ev))
 }
 
 // awaitAskable waits until the client can show a question: a client that shows updates in prompts only can while a prompt runs or waits. It
@@ -109,7 +109,7 @@ func (r *permissionRequest) prepared(ctx context.Context, q *updates.Question, d
 	}
 	if d.Option != stream.OptionOnce {
 		// droid writes its settings for such an answer, and then reads those of the project again (0.225).
-		ended, err := s.killIfChanged(ctx)
+		ended, _, err := s.killIfChanged(ctx)
 		switch {
 		case ended || q.IsWithdrawn():
 			return refused
@@ -163,7 +163,7 @@ func (r *permissionRequest) moved(ctx context.Context) string {
 
 // give gives droid a decision, which may be an edited plan, or a refusal with words.
 func (r *permissionRequest) give(d render.Decision) {
-	r.s.modeDue = r.s.modeDue || changesMode(d, r.s.options.Mode())
+	r.s.modeDue = r.s.modeDue || r.changesMode(d)
 	if d.Words != "" {
 		r.s.queueRefusal(d.Words)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
 )
@@ -108,6 +109,29 @@ func TestPanicBehindAYes(t *testing.T) {
 		e.ask = func(permission) string { answered.Store(true); return "proceed_once" }
 		require.Contains(t, e.run("tool"), "droid-acp failed: test")
 		require.NotContains(t, strings.Join(got, ""), "proceed_once")
+	})
+}
+
+// TestPanicOfACancel checks that the next prompt does not wait for an interrupt that panicked: over an event that waited for a file.
+func TestPanicOfACancel(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		project, _ := linked(t)
+		tool := editOf(filepath.Join(project, "docs", "notes.md"), "one", "two")
+		e := connect(t, playing(toolOrAnswer(new([]string), tool), fakedroid.WithSessions(new(fakedroid.Sessions))))
+		e.beginSessionIn(project)
+		hang := make(chan struct{})
+		resolve := e.agent.Texts.ResolveBy(func(path string) (string, error) { <-hang; return path, nil })
+		e.ask = nil
+		running := e.prompt("tool")
+		synctest.Wait()
+		e.posts(func(s *session.Session) {
+			defer s.PanicsShowing()()
+			s.Prompts().Cancel(time.Now())
+		})
+		close(hang)
+		e.agent.Texts.ResolveBy(resolve)
+		e.await(running)
+		require.Equal(t, "end_turn", e.run("next"))
 	})
 }
 

@@ -221,6 +221,7 @@ func (p *userPrompt) begin() {
 	s.usage.due = time.Time{}
 	s.commands.NotDue()
 	s.lookForOthers()
+	s.prompts.SetSteering(s.options.Steers())
 	p.cancelPreparation() // one before, if droid has died; the machine ignores what becomes of it
 	p.withdrawQuestion()
 	ctx, cancel := context.WithCancel(context.Background()) // not s.Context: who waits hears of the session's end by itself
@@ -398,21 +399,36 @@ func (p *userPrompt) send(request string) {
 	prepared := s.prompts.Runs(p.id) // and not sent while droid works on another one, see Machine.SetSteering
 	s.mu.Go(func() {
 		client, message, err := s.proc.Client(), p.message, error(nil)
-		if !prepared {
-			switch ended, unknown := s.killIfChanged(s.Context); {
-			case ended || s.proc.Client() != client:
-				return // endWork ends the turn, and droidExited has the next droid get the prompt
-			case unknown != nil:
-				s.prompts.Rejected(time.Now(), p.id, acperr.NotLooked(s.cwd, unknown))
-				return
-			case s.prompts.Cancelled(p.id):
-				s.prompts.Rejected(time.Now(), p.id, nil) // it ends as cancelled
-				return
-			}
+		if !prepared && !p.mayJoin(s.Context, client, request) {
+			return
 		}
 		s.unlocked(s.Context, func(ctx context.Context) { err = client.AddUserMessage(ctx, message) })
 		p.sent(request, err)
 	})
+}
+
+// mayJoin reports whether a prompt may go to a droid that works on another one. It looks at the project, and at what the user has taken back
+// since droid was started. Otherwise it sees to the prompt.
+func (p *userPrompt) mayJoin(ctx context.Context, client *droid.Client, request string) bool {
+	s := p.s
+	ended, revoked, unknown := s.killIfChanged(ctx)
+	revoked = revoked || s.deps.Accounts.Revoked(client)
+	switch {
+	case ended || s.proc.Client() != client: // endWork ends the turn, and droidExited has the next droid get the prompt
+	case unknown != nil:
+		s.prompts.Rejected(time.Now(), p.id, acperr.NotLooked(s.cwd, unknown))
+	case s.prompts.Cancelled(p.id):
+		s.prompts.Rejected(time.Now(), p.id, nil) // it ends as cancelled
+	case revoked && p.joined != nil:
+		s.prompts.Rejected(time.Now(), p.id, acperr.InvalidRequest("droid still has what you have taken back; send this as a prompt when the turn has ended"))
+	case revoked: // it waits for the end of the turn, and is prepared
+		s.prompts.SetSteering(false) // until the next turn begins
+		s.apply(s.proc.Normalizer().Abort(time.Now(), request))
+		s.prompts.Dropped(request)
+	default:
+		return true
+	}
+	return false
 }
 
 // compose makes the message of a prompt that is about to go to droid, as the session can
@@ -421,7 +437,7 @@ func (p *userPrompt) compose() *jsonrpc.Error {
 	s := p.s
 	if p.joined != nil && p.joined.words != "" {
 		p.message.Text = p.joined.words
-		return nil
+		return p.refusedProgram()
 	}
 	message, err := p.content.Message(prompt.Rules{
 		Dir:         s.cwd,

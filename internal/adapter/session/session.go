@@ -52,7 +52,7 @@ type Session struct {
 	faultReport string               // the path of a report that the user does not know of
 	options     options.State
 	modesChosen int  // how often the user has chosen a mode
-	modeDue     bool // droid has an answer that may change its mode, and has neither reported settings nor ended a turn since
+	modeDue     bool // droid has an answer that may change its mode, and has neither reported another mode nor ended a turn since
 	usage       usage
 	out         *updates.Sender // to the editor
 	prompts     turns.Queue[*userPrompt]

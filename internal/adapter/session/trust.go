@@ -183,7 +183,7 @@ func (s *Session) lookInTurn() {
 		defer func() { s.refreshes = 0 }()
 		for done := 0; done < s.refreshes; {
 			wanted := s.refreshes
-			_, _ = s.killIfChanged(s.Context) // the next prompt does not go without a look
+			_, _, _ = s.killIfChanged(s.Context) // the next prompt does not go without a look
 			done = wanted
 		}
 	})
@@ -191,17 +191,17 @@ func (s *Session) lookInTurn() {
 
 // killIfChanged kills a droid that was not started with the current files of the project: the turn fails, and the next prompt asks. The
 // error says that the files could not be checked. The end of ctx does not end the look; the parameter shows that the lock may be released.
-func (s *Session) killIfChanged(ctx context.Context) (ended bool, err error) {
+func (s *Session) killIfChanged(ctx context.Context) (ended, revoked bool, err error) {
 	before := s.proc.Client()
 	if s.deps.Config.Trust.TrustsAll() || before == nil {
-		return false, nil
+		return false, false, nil
 	}
 	client, project, facts, err := s.lookAtProject(s.Context)
 	if err != nil || client != before || s.proc.Ending() || !facts.Adds() {
-		return false, err
+		return false, facts.Revoked(), err
 	}
 	s.endDroid(notAllowed, "the project now brings "+project.Kinds()+", which nobody has allowed")
-	return true, nil
+	return true, false, nil
 }
 
 // notTrusted ends the entry of the question where the answer was no yes.

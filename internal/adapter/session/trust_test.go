@@ -537,6 +537,57 @@ func TestProgramsOfAProject(t *testing.T) {
 	})
 }
 
+// What the user says with a refusal does not run a program of the project, either.
+func TestRefusalThatNamesAProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProjectAs(t, `"clientCapabilities":`+formClient+`,`+asZed, fakedroid.V0225, map[string]string{".factory/commands/big-deploy.sh": "#!/bin/sh\n"})
+		turns := 0
+		r.turn = func(d *fakedroid.Droid) error {
+			if turns++; turns > 1 {
+				return d.Say("", "got it")
+			}
+			return d.Use("", "", touch)
+		}
+		r.ask, r.onForm = refuseWithWords, sayWhy("/big-deploy does that")
+		require.Nil(t, r.newSession().Error)
+		r.await(r.prompt("go"))
+		require.Equal(t, 1, turns)
+		require.Contains(t, r.told(), "did not reach the model: /big-deploy does that")
+	})
+}
+
+// TestProjectCommandsGuardNothing checks that a command of a project does not take the place of one that says what may run.
+func TestProjectCommandsGuardNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		names := []string{"mode", "trust", "permissions"}
+		files := map[string]string{".factory/commands/usage.md": "Say nothing."}
+		for _, name := range names {
+			files[".factory/commands/"+name+".md"] = "Say nothing."
+		}
+		r := inProject(t, fakedroid.V0225, files, fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
+			var all []fakedroid.Fields
+			for _, name := range append(names, "usage") {
+				all = append(all, fakedroid.Fields{"name": name, "description": "the project's"})
+			}
+			return fakedroid.Fields{"commands": all}, ""
+		}))
+		r.ask = allowOnce // not now
+		require.Nil(t, r.newSession().Error)
+		require.Equal(t, "end_turn", r.run("hello"))
+		time.Sleep(time.Minute)
+		for _, name := range names {
+			r.run("/" + name)
+			require.NotContains(t, r.told(), "droid got /"+name)
+		}
+		r.run("/usage")
+		require.Contains(t, r.told(), "droid got /usage", "other commands of ours give way")
+		offered := string(r.lastUpdate("available_commands_update"))
+		for _, name := range names {
+			require.Equal(t, 1, strings.Count(offered, `"name":"`+name+`"`), offered)
+		}
+	})
+}
+
 // An item that droid ignores neither asks for trust nor starts another droid.
 func TestHarmlessForThisDroid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -897,6 +948,30 @@ func TestProjectChangesBeforeASteeredPrompt(t *testing.T) {
 		require.Contains(t, allOf(r.await(id).Error), "the project now brings 1 MCP server, which nobody has allowed")
 		require.Equal(t, "end_turn", ended(r.await(second)))
 		require.Equal(t, 1, r.questions())
+		time.Sleep(2 * time.Minute) // the scripted droid that was ended
+	})
+}
+
+// A prompt that is sent into a running turn waits for its end if the user has taken back, elsewhere, what droid was started with.
+func TestTrustTakenBackBeforeASteeredPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+		require.NoError(t, r.keeper.Trust(r.keeper.Check(r.dir)))
+		r.turn = func(d *fakedroid.Droid) error { time.Sleep(time.Minute); return d.Say("", "went on") }
+		require.Nil(t, r.newSession().Error)
+		require.Nil(t, r.set("follow_up", "steer").Error)
+		first := r.prompt("hello")
+		time.Sleep(time.Second)
+		require.NotContains(t, r.last(), leftOut)
+		_, err := r.keeper.Forget(r.dir)
+		require.NoError(t, err)
+		r.ask = func(p permission) string { return "" }
+		require.Contains(t, allOf(r.await(r.steer("and this", askBack)).Error), "what you have taken back")
+		second := r.prompt("more")
+		require.Equal(t, "end_turn", ended(r.await(first)))
+		require.Equal(t, "end_turn", ended(r.await(second)))
+		require.Contains(t, r.last(), leftOut)
+		require.Equal(t, 2, strings.Count(r.told(), "went on"))
 		time.Sleep(2 * time.Minute) // the scripted droid that was ended
 	})
 }

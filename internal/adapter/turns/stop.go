@@ -38,7 +38,7 @@ func (m *Machine) Cancel(now time.Time) []Action {
 
 // StopUnprompted asks droid, once, to stop what it does without a prompt. Where droid has one, Cancel does that.
 func (m *Machine) StopUnprompted() []Action {
-	if p := m.running(); (p == nil || p.kind == Process) && m.interrupts == 0 {
+	if p := m.running(); (p == nil || !p.withDroid()) && m.interrupts == 0 {
 		m.interrupts++
 		m.do(Interrupt{})
 		m.do(RefuseQuestions{})

@@ -68,7 +68,14 @@ func TestStopUnprompted(t *testing.T) {
 	require.Empty(t, m.StopUnprompted(), "it is on its way")
 	require.Empty(t, m.Accept(1, ToDroid))
 	require.Equal(t, []Action{NeedDroid{1}}, append(m.InterruptDone(), m.StartNext()...))
+	m.Ready(1)
 	require.Empty(t, m.StopUnprompted(), "a cancel of the prompt does it")
+
+	m = New(numbered())
+	m.Accept(1, Here)
+	m.Keep(1)
+	m.Cancel(begin)
+	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.StopUnprompted(), "while a command runs that cannot be undone")
 
 	m = New(numbered())
 	m.Accept(1, Process)

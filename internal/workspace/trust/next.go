@@ -60,6 +60,9 @@ func (f Facts) Next() Step {
 	return StepSend
 }
 
+// Revoked reports whether droid has something that the user has since taken back.
+func (f Facts) Revoked() bool { return f.revoked }
+
 // Stale reports whether droid was started with anything else than a new droid would be.
 func (f Facts) Stale() bool {
 	return (len(f.present.Items) > 0 || len(f.started.Items) > 0) && (f.All != f.Allowed || !projectconfig.Same(&f.present, &f.started))
