@@ -70,6 +70,7 @@ func (s *Session) commandOf(p prompt.Prompt) *commandRun {
 		return nil
 	}
 	name, args, ok := commands.Split(text)
+	custom := s.commands.Has(name)
 	if bang, is := strings.CutPrefix(strings.TrimSpace(text), "!"); is && s.deps.Config.Shell && strings.TrimSpace(bang) != "" {
 		name, args = ShellCommand, strings.TrimSpace(bang)
 	} else if !ok {
@@ -78,7 +79,7 @@ func (s *Session) commandOf(p prompt.Prompt) *commandRun {
 	own := s.deps.ownCommands()
 	i := slices.IndexFunc(own, func(c Command) bool { return c.Name == name })
 	switch {
-	case s.commands.Has(name) && (i < 0 || !own[i].Guards):
+	case custom && (i < 0 || !own[i].Guards):
 		return nil
 	case i >= 0:
 		return &commandRun{Command: own[i], s: s, args: args}

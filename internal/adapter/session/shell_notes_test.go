@@ -11,18 +11,23 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// The notes of a prompt that droid did not take go with the next one, in order.
-func TestShellNotesAreKept(t *testing.T) {
+// listCustom has the session know a custom command of this name.
+func (s *Session) listCustom(t *testing.T, name string) {
 	stdout, stdin := fakedroid.Start(func(*fakedroid.Droid) error { return nil }, fakedroid.WithVersion(fakedroid.V0225),
 		fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
-			return fakedroid.Fields{"commands": []any{fakedroid.Fields{"name": "usage"}}}, ""
+			return fakedroid.Fields{"commands": []any{fakedroid.Fields{"name": name}}}, ""
 		}))
 	client := droid.NewClient(stdout, stdin, zap.NewNop())
 	defer func() { client.Kill(); <-client.Exited() }()
 	_, err := client.Initialize(t.Context(), droid.InitializeParams{CWD: "/w"})
 	require.NoError(t, err)
-	s := &Session{shellNotes: []string{"one "}}
 	s.commands.Take(s.commands.Look(), commands.Find(t.Context(), client))
+}
+
+// The notes of a prompt that droid did not take go with the next one, in order.
+func TestShellNotesAreKept(t *testing.T) {
+	s := &Session{shellNotes: []string{"one "}}
+	s.listCustom(t, "usage")
 	usage := &userPrompt{s: s}
 	usage.message.Text = "/usage now"
 	usage.addShellNotes()
