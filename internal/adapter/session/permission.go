@@ -74,7 +74,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 		answered()                      // a cancel ends the turn during what follows
 		d := r.prepared(ctx, q, chosen) // the request stays open in the meantime, so that a cancel, or a panic, still refuses it
 		if s.modesChosen != modes && r.changesMode(d) && !q.IsWithdrawn() {
-			s.update(render.Notice("You chose a mode before your answer reached droid, and the answer would have replaced it, so this was not allowed."))
+			s.update(render.Notice("You chose a mode before your answer reached droid, and the answer might have replaced it, so this was not allowed. Ask for it again if you still want it."))
 			return
 		}
 		decision = d

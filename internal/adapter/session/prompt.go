@@ -221,8 +221,8 @@ func (p *userPrompt) begin() {
 	s.usage.due = time.Time{}
 	s.commands.NotDue()
 	s.lookForOthers()
-	s.prompts.SetSteering(s.options.Steers())
-	p.cancelPreparation() // one before, if droid has died; the machine ignores what becomes of it
+	s.prompts.SetSteering(s.options.Steers()) // which mayJoin may have ended
+	p.cancelPreparation()                     // one before, if droid has died; the machine ignores what becomes of it
 	p.withdrawQuestion()
 	ctx, cancel := context.WithCancel(context.Background()) // not s.Context: who waits hears of the session's end by itself
 	p.cancelPreparation = cancel
@@ -407,8 +407,8 @@ func (p *userPrompt) send(request string) {
 	})
 }
 
-// mayJoin reports whether a prompt may go to a droid that works on another one. It looks at the project, and at what the user has taken back
-// since droid was started. Otherwise it sees to the prompt.
+// mayJoin reports whether a prompt may go to a droid that works on another one: not if the project has changed, or if the user has taken back
+// what droid was started with. Then the prompt ends, or it waits again.
 func (p *userPrompt) mayJoin(ctx context.Context, client *droid.Client, request string) bool {
 	s := p.s
 	ended, revoked, unknown := s.killIfChanged(ctx)
