@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,15 +19,16 @@ import (
 // permissionsCommand shows what is allowed, denied and blocked for good, takes back a permission, or says what lets a
 // command run.
 func permissionsCommand(ctx context.Context, s *session.Session, args string) (string, error) {
-	known, unread, err := s.Rules(ctx)
-	if err != nil {
-		return "", session.Failed("The lists were not read", err)
+	word, rest, _ := strings.Cut(strings.TrimSpace(args), " ")
+	if word == "forget" {
+		return takeBack(ctx, s, strings.TrimSpace(rest))
 	}
-	switch word, rest, _ := strings.Cut(strings.TrimSpace(args), " "); word {
-	case "why":
+	known, unread, err := s.Rules(ctx)
+	switch {
+	case err != nil:
+		return "", session.Failed("The lists were not read", err)
+	case word == "why":
 		return whyNotAsked(ctx, s, known, strings.TrimSpace(rest)), nil
-	case "forget":
-		return takeBack(ctx, s, known, strings.TrimSpace(rest))
 	}
 	return listRules(known, unread), nil
 }
@@ -189,30 +191,27 @@ func asRead(known []rules.Rule, command, mode string) string {
 }
 
 // takeBack takes a permission back.
-func takeBack(ctx context.Context, s *session.Session, known []rules.Rule, text string) (string, error) {
-	var mine []rules.Rule
-	others := ""
-	for _, k := range known {
+func takeBack(ctx context.Context, s *session.Session, text string) (string, error) {
+	removed, left, err := s.TakeBackRules(ctx, text)
+	if err != nil {
+		return "", session.NotTakenBack(ctx, err)
+	}
+	others, stays := "", false
+	for _, k := range left {
 		switch {
-		case !session.NamesRule(text, k):
 		case k.Removable():
-			mine = append(mine, k)
+			return "", session.NotTakenBack(ctx, errors.New("droid writes "+entry(text)+" again each time it is taken back. End all droids, and remove it from "+entry(k.File)+" by hand."))
 		case k.Kind == rules.Allowed:
-			others = entry(text) + " stands in " + placeOf(k) + ", which is not yours alone. Remove it there."
+			others, stays = entry(text)+" stands in "+placeOf(k)+", which is not yours alone. Remove it there.", true
 		case others == "":
 			others = entry(text) + " is no permission: without it more would run. Remove it by hand where you want that."
 		}
 	}
-	if len(mine) == 0 {
-		return cmp.Or(others, "There is no such entry. `/permissions` lists them."), nil
+	if removed {
+		others = "Taken back: " + entry(text) + ". The next prompt of this session goes by that; droids of other sessions that run go by the old list until they end. " + others
 	}
-	again, err := s.TakeBackRules(ctx, text, mine)
-	if err != nil {
-		return "", err
+	if stays {
+		return "", session.NotTakenBack(ctx, errors.New(others))
 	}
-	if len(again) > 0 {
-		return "droid writes " + entry(text) + " again each time it is taken back. End all droids, and remove it from " + entry(again[0].File) + " by hand.", nil
-	}
-	return "Taken back: " + entry(text) +
-		". The next prompt of this session goes by that; droids of other sessions that run go by the old list until they end. " + others, nil
+	return cmp.Or(others, "There is no such entry. `/permissions` lists them."), nil
 }

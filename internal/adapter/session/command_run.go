@@ -178,8 +178,8 @@ func (r *commandRun) finish(ctx context.Context, reply string, err error) {
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return // the session ends, and the prompt with it
 	}
-	if notSet, fails := errors.AsType[*NotSetError](err); fails {
-		r.failed, r.why = s.prompts.Failing(id), notSet.prompts
+	if not, fails := errors.AsType[*NotChangedError](err); fails {
+		r.failed, r.why = s.prompts.Failing(id), not.prompts
 	}
 	if err != nil {
 		reply = err.Error()

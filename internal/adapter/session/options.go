@@ -39,23 +39,23 @@ func tooFree(stays stream.Mode, id, value string, why *jsonrpc.Error) error {
 	return acperr.ModeNotSet(stream.Mode(value).Title(), stays.Title(), why)
 }
 
-// NotSetError says why an option was not set.
-type NotSetError struct {
+// NotChangedError says why a command did not change what droid may do.
+type NotChangedError struct {
 	Text    string // for the user
-	prompts error  // ends the prompts that were sent until the change failed, as they were meant for the other value; nil if they may go
+	prompts error  // ends the prompts that were sent until then, as they were meant for what it was to be; nil if they may go
 }
 
-func (e *NotSetError) Error() string { return e.Text }
+func (e *NotChangedError) Error() string { return e.Text }
 
 // SetOption changes one option and returns when droid has it. Prompts that were sent behind a mode must not run in another one, whatever
 // becomes of droid, so a cancel does not end the change.
-func (s *Session) SetOption(ctx context.Context, id, value string) *NotSetError {
+func (s *Session) SetOption(ctx context.Context, id, value string) *NotChangedError {
 	s.uncancellable(ctx)
 	err := s.setOption(s.Context, id, value)
 	if err == nil {
 		return nil
 	}
-	return &NotSetError{sentence(Plain(err)), tooFree(s.options.Mode(), id, value, err)}
+	return &NotChangedError{sentence(Plain(err)), tooFree(s.options.Mode(), id, value, err)}
 }
 
 // Option returns an option with its values, nil for one that this droid or client does not have. known is false while no droid runs.

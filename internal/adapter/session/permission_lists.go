@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/rules"
@@ -81,25 +82,40 @@ func NamesRule(text string, k rules.Rule) bool {
 	return strings.TrimSpace(visible.Line(text)) == strings.TrimSpace(visible.Line(k.Text))
 }
 
-// TakeBackRules takes back rules, all of this text, and looks again whether droid has written them again. It returns those that droid writes
-// each time. A cancel does not end it. When it returns, the droid of this session, which does not read a list again by itself, is being ended
-// if a rule was removed.
-func (s *Session) TakeBackRules(ctx context.Context, text string, mine []rules.Rule) (again []rules.Rule, err error) {
+// TakeBackRules takes back all rules of this text that may be (Removable), and looks again whether droid has written them again. It returns
+// whether there was one, and those of this text that are left: if there was one, droid writes them again each time. Neither a cancel nor
+// droid's death ends it. When it returns, the droid of this session, which does not read a list again by itself, is being ended if a rule was
+// removed.
+func (s *Session) TakeBackRules(ctx context.Context, text string) (removed bool, left []rules.Rule, err error) {
 	ctx = s.uncancellable(ctx)
-	removed := false
 	defer func() {
 		if removed && s.Context.Err() == nil {
 			s.endDroid(replaced, "it goes by a list of commands that was changed")
 		}
 	}()
-	for range rulesTries {
+	for try := 0; ; try++ {
+		known, unread, err := s.Rules(ctx)
+		left = slices.DeleteFunc(known, func(k rules.Rule) bool { return !NamesRule(text, k) })
+		switch {
+		case err != nil && removed:
+			return removed, nil, Failed("It was taken back. Whether droid has written it again is not known", err)
+		case err == nil && !removed && len(left) == 0:
+			err = unread
+		}
+		if err != nil {
+			return removed, nil, Failed("The lists were not read", err)
+		}
+		mine := slices.DeleteFunc(slices.Clone(left), func(k rules.Rule) bool { return !k.Removable() })
+		if len(mine) == 0 || try == rulesTries {
+			return removed, left, nil
+		}
 		for _, k := range mine {
 			err := s.callBounded(ctx, func(ctx context.Context) error {
 				_, err := files.CallBounded(ctx, s.deps.Calls, "Rules.TakeBack", k.File, files.NoResult(func() error { return rules.Remove(ctx, files.Locks{}, k) }))
 				return err
 			})
 			if err != nil {
-				return nil, Failed("It was not taken back", err)
+				return removed, nil, Failed("It was not taken back", err)
 			}
 			removed = true
 		}
@@ -109,14 +125,14 @@ func (s *Session) TakeBackRules(ctx context.Context, text string, mine []rules.R
 			case <-ctx.Done():
 			}
 		})
-		now, _, err := s.Rules(ctx)
-		if err != nil {
-			return nil, Failed("It was taken back. Whether droid has written it again is not known", err)
-		}
-		mine = slices.DeleteFunc(now, func(k rules.Rule) bool { return !NamesRule(text, k) || !k.Removable() })
-		if len(mine) == 0 {
-			return nil, nil
-		}
 	}
-	return mine, nil
+}
+
+// NotTakenBack is the error of a command that was to take back what the user had allowed: the prompts behind it do not go.
+func NotTakenBack(ctx context.Context, err error) error {
+	command := ""
+	if r := commandFrom(ctx); r != nil {
+		command = visible.Line("/" + r.Name + " " + r.args)
+	}
+	return &NotChangedError{err.Error(), acperr.NotTakenBack(command, err.Error())}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/adapter/session"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -121,6 +122,52 @@ func TestPermissionIsTakenBack(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, settings, string(text))
 	})
+}
+
+// A prompt that was sent behind "/permissions forget" does not go to droid if the permission stays, also where droid dies meanwhile.
+func TestPromptBehindAPermissionThatStays(t *testing.T) {
+	const settings = `{"commandAllowlist":["touch"]}`
+	for name, tc := range map[string]struct {
+		hangs   files.CallName
+		disturb func(e *editor, path string)
+	}{
+		"it cannot be removed": {"Rules.TakeBack", func(*editor, string) {}},
+		"it cannot be read":    {"Rules.Read", func(*editor, string) {}},
+		"droid dies": {"Rules.Read", func(e *editor, _ string) {
+			e.inside(func(s *session.Session) { s.Process().Client().Kill() })
+		}},
+		"it is another's": {"Rules.Read", func(e *editor, path string) {
+			require.NoError(t, os.WriteFile(path, nil, 0o600))
+			path = filepath.Join(os.Getenv("HOME"), "other.json")
+			require.NoError(t, os.WriteFile(path, []byte(settings), 0o600))
+			t.Setenv("FACTORY_SETTINGS", path)
+			e.hanging.revive()
+		}},
+		"droid always writes it": {"", func(e *editor, path string) {
+			for range 3 {
+				time.Sleep(session.RulesSettle - time.Millisecond)
+				require.NoError(t, os.WriteFile(path, []byte(settings), 0o600))
+				time.Sleep(time.Millisecond)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("HOME", t.TempDir())
+			synctest.Test(t, func(t *testing.T) {
+				e, path := ruled(t, settings)
+				require.Equal(t, "end_turn", e.run("hello"))
+				e.hanging.begin(tc.hangs)
+				id, behind := e.prompt("/permissions forget touch"), e.prompt("hello")
+				e.settle()
+				tc.disturb(e, path)
+				require.Equal(t, "end_turn", ended(e.await(id)))
+				require.Contains(t, ended(e.await(behind)), "The prompt was not sent, because `/permissions forget touch` before it failed: ")
+				e.hanging.revive()
+				e.settle()
+				require.Equal(t, "end_turn", e.run("I know it stays"))
+			})
+		})
+	}
 }
 
 // A droid that has read a permission does not outlive its removal, whether that is cancelled or what follows fails.

@@ -301,10 +301,14 @@ func (s *Session) AnswerTrust(ctx context.Context, word string) (text string, er
 		answer, err = files.CallBounded(ctx, s.deps.Calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word, shown, takes) })
 		return err
 	})
-	if err != nil {
-		return "", err
-	}
-	if word == "no" {
+	switch {
+	case err != nil && word == "no":
+		return "", NotTakenBack(ctx, Failed("It was not kept", err))
+	case err != nil:
+		return "", Failed("It was not kept", err)
+	case word == "no" && keeper.TrustsAll():
+		return "", NotTakenBack(ctx, message(answer.Text))
+	case word == "no":
 		s.declined = nil // a user who takes the answer back is asked again
 	}
 	if answer.Shows && acting.Err() == nil {

@@ -733,6 +733,31 @@ func TestCancelledTrustCommand(t *testing.T) {
 	})
 }
 
+// A prompt that was sent behind "/trust no" does not go to a droid with what the project brings if that is not taken back.
+func TestPromptBehindATrustThatStays(t *testing.T) {
+	for why, stays := range map[string]func(r *trustRoom){
+		"It was not kept":                     func(r *trustRoom) { require.NoError(r.t, os.Mkdir(r.file+".lock", 0o700)) },
+		"The agent was started with `--trust": func(r *trustRoom) { r.agent.Config.Trust = trust.New(trust.Options{Mode: trust.Always}) },
+	} {
+		t.Run(why, func(t *testing.T) {
+			bothVersions(t, func(t *testing.T, v fakedroid.Version) {
+				r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
+				require.NoError(t, r.keeper.Trust(r.keeper.Check(r.dir)))
+				stays(r)
+				require.Nil(t, r.newSession().Error)
+				r.hanging.begin("Trust")
+				no, behind := r.prompt("/trust no"), r.prompt("hello")
+				r.settle()
+				r.hanging.revive()
+				require.Equal(t, "end_turn", ended(r.await(no)))
+				require.Contains(t, ended(r.await(behind)), "The prompt was not sent, because `/trust no` before it failed: "+why)
+				require.Equal(t, "end_turn", r.run("I know it is trusted"))
+				require.NotContains(t, r.last(), leftOut)
+			})
+		})
+	}
+}
+
 // Files that appear while droid runs are asked about before the next prompt, also after a no or a yes to earlier ones; under --trust,
 // another droid never excludes them. If the check fails, no prompt is sent.
 func TestProjectChangesBetweenPrompts(t *testing.T) {

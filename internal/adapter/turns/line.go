@@ -165,11 +165,11 @@ func (m *Machine) FinishChange(c *Change, failed error) []Action {
 	return m.flush()
 }
 
-// Failing says that the change of a Setting that runs fails. It is not over with the command, but when FinishChange
-// says so. It returns nil if no such command runs.
+// Failing says that the command of ours that runs was to change something, and fails. The change is not over with the command, but when
+// FinishChange says so. It returns nil if no such command runs.
 func (m *Machine) Failing(id ID) *Change {
 	p := m.running()
-	if p == nil || p.id != id || !p.kind.IsSetting() {
+	if p == nil || p.id != id || p.toDroid() {
 		return nil
 	}
 	c := &Change{of: General, place: p.place, begun: true}
