@@ -257,7 +257,9 @@ func (s *Session) Agree(ctx context.Context, q *render.AgentPrompt, not, agreed 
 		return context.Cause(ctx)
 	case r == nil:
 		return errDeclined
-	case !r.prompt.asks(ctx, q, not):
+	}
+	switch answered, _ := r.prompt.asks(ctx, q, not, 0); {
+	case !answered:
 		return context.Cause(ctx)
 	case !q.Yes():
 		s.update(q.End(not)...)

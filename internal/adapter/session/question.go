@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -58,13 +59,13 @@ type openQuestion struct {
 	over  bool   // not was shown
 }
 
-// asks asks the user something for a prompt, and reports whether they answered. If ctx or the prompt ends before that, the question is
-// withdrawn and not is shown before the response: some clients show nothing after it.
-func (p *userPrompt) asks(ctx context.Context, words *render.AgentPrompt, not string) (answered bool) {
+// asks asks the user something for a prompt, and reports whether they answered, or did not within a limit (0 for none). If that passes, or ctx
+// or the prompt ends, the question is withdrawn and not is shown before the response: some clients show nothing after it.
+func (p *userPrompt) asks(ctx context.Context, words *render.AgentPrompt, not string, limit time.Duration) (answered, late bool) {
 	p.s.update(words.Before...)
 	q := &openQuestion{Question: p.s.questions.Open("", nil), words: words, not: not}
 	defer q.Close()
-	p.question = q
+	q.Limit, p.question = limit, q
 	answered = q.Run(ctx, p.s.out, words) == updates.NotWithdrawn
 	if !answered && !q.over {
 		p.s.update(words.End(not)...)
@@ -72,7 +73,7 @@ func (p *userPrompt) asks(ctx context.Context, words *render.AgentPrompt, not st
 	if p.question == q {
 		p.question = nil
 	}
-	return answered
+	return answered, q.Late
 }
 
 // withdrawQuestion withdraws the open question to the user, if any, and shows that.

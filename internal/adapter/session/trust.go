@@ -219,10 +219,8 @@ func (p *userPrompt) asksTrust(ctx context.Context, project trust.Project) (answ
 	s.showed(project)
 	q := s.show.AskTrust(project.Question())
 	end := func(how string) { s.update(q.End(how)...) }
-	asking, cancel := context.WithTimeout(ctx, trustTime)
-	defer cancel()
-	switch answered := p.asks(asking, q, notTrusted); {
-	case !answered && ctx.Err() == nil && asking.Err() != nil:
+	switch answered, late := p.asks(ctx, q, notTrusted, trustTime); {
+	case late && ctx.Err() == nil:
 		decline("The project was not trusted: nobody answered within ten minutes.")
 		return true, false
 	case !answered: // it was taken back, which is no answer

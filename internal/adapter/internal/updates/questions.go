@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
@@ -22,6 +23,10 @@ type Questions struct {
 type Question struct {
 	Concurrent bool   // a subagent asks, while droid continues, so that prompts do not wait for the answer, see Block
 	Session    string // of the subagent that asks, where that is shown as a session; "" for this one
+
+	// Limit bounds how long Run waits for the user from when they are asked, which is when the earlier questions have ended; 0 for no limit.
+	Limit time.Duration
+	Late  bool // the limit has passed, and the question was withdrawn
 
 	of      *Questions
 	id      string // of droid's request; "" for a question of this agent, which ends with its context
@@ -71,6 +76,12 @@ func (q *Question) wait(ctx context.Context, s *Sender, ready func() bool) {
 // if the question is withdrawn, which the end of ctx does.
 func (q *Question) Run(ctx context.Context, s *Sender, steps render.Dialog) Outcome {
 	q.wait(ctx, s, func() bool { return q.of.open[0] == q })
+	if q.Limit > 0 {
+		limit, cancel := context.WithTimeout(ctx, q.Limit)
+		defer cancel()
+		ctx = limit
+		defer func() { q.Late = q.outcome == Withdrawn && limit.Err() == context.DeadlineExceeded }()
+	}
 	for q.outcome == NotWithdrawn {
 		step, more := steps.Next()
 		if !more {

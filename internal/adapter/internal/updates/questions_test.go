@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -61,6 +62,30 @@ func TestQuestionsAreAQueue(t *testing.T) {
 		w.post(d.End)
 		synctest.Wait()
 		require.Equal(t, []string{" withdrawn"}, seen())
+		require.False(t, d.IsOpen())
+	})
+}
+
+// The limit of a question counts from when the user is asked it.
+func TestLimitOfAQuestion(t *testing.T) {
+	asking(t, func(t *testing.T, w way) {
+		var d Questions
+		first, late := d.Open("r1", nil), false
+		w.post(func() {
+			w.monitor.Go(func() {
+				q := d.Open("", nil)
+				q.Limit = time.Minute
+				q.Run(t.Context(), w.Sender, waiting{})
+				late = q.Late
+			})
+		})
+		time.Sleep(time.Hour)
+		w.post(func() { first.Close() })
+		time.Sleep(59 * time.Second)
+		w.post(func() { require.False(t, late) })
+		time.Sleep(2 * time.Second)
+		w.post(func() { require.True(t, late) })
+		synctest.Wait()
 		require.False(t, d.IsOpen())
 	})
 }
