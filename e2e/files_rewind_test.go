@@ -17,6 +17,7 @@ import (
 // "/rewind N files" says of each file whether anything but droid has changed it, according to the texts stored by droid, and skips a file
 // that changes while its question is open.
 func TestRewindNamesLostChanges(t *testing.T) {
+	ofAdapter(t)
 	const byOthers = ", **changed by you or another program, too**"
 	cases := map[string]struct {
 		create  bool          // droid's first call creates the file

@@ -93,6 +93,7 @@ func toolResults(t *testing.T, model *modelserver.Server) map[string]string {
 // A model can find the secrets of MCP servers, those of its session and of another one, with the tools that need no permission and with a
 // command, as described in SECURITY.md: in the environment of the server processes, which the system shows to each program of the user.
 func TestSecretsOfMCPServers(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		useMCP(model, "use", "tiny", "web")
 		tmp := filepath.Join(h.dir, "tmp")
@@ -242,6 +243,7 @@ func TestSecretsOfASessionWithoutAPrompt(t *testing.T) {
 // The servers stay though droid's settings file no longer has them: in later turns, when the user changes droid's settings, and in
 // successor sessions.
 func TestServersStayWithoutTheirSecrets(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		url, _ := mcpHTTP(t)
 		c := startAgent(t, h).onPermission(allowOnce)

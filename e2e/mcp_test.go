@@ -319,6 +319,7 @@ func TestMCPServerDies(t *testing.T) {
 // The servers are available wherever a session continues: in the next agent after load and resume, after parking, after a crash of droid,
 // in a fork; and a load with other servers has those.
 func TestMCPServersStay(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		for _, name := range []string{"first", "loaded", "resumed", "parked", "crashed", "forked", "rewound"} {
 			useMCP(model, name, "tiny")

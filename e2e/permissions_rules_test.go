@@ -34,6 +34,7 @@ func (s session) why(command string) (reply string) {
 // A command that the rules allow runs without a question, in each form: according to droid's own check if it has one, otherwise to
 // droid-acp's reading of the lists.
 func TestPermissionsAsDroidDoes(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h.changeSettings(t, func(settings map[string]any) {
 			settings["commandAllowlist"] = []any{"chmod", "mv"} // the local ones take their place
@@ -71,6 +72,7 @@ func TestPermissionsAsDroidDoes(t *testing.T) {
 
 // A removed permission is effective from the next prompt on, and the rest of each file is unchanged.
 func TestPermissionIsTakenBack(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h.changeSettings(t, func(settings map[string]any) { settings["commandAllowlist"] = []any{"touch zz1", "mkdir only"} })
 		for i := range 3 {
@@ -98,6 +100,7 @@ func TestPermissionIsTakenBack(t *testing.T) {
 
 // Permanent permissions of MCP servers are listed and removed; they are stored with the user's servers.
 func TestMCPPermissionIsTakenBack(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		if h.version == oldDroid {
 			t.Skip("it offers no such choice that is kept")
@@ -131,6 +134,7 @@ func TestMCPPermissionIsTakenBack(t *testing.T) {
 
 // What an untrusted project allows is listed with the reason why it has no effect, and its file is never written.
 func TestPermissionsOfAProject(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("go", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("c", "touch a")}}, modelserver.Step{Text: "Done."})
 		path := filepath.Join(h.work, ".factory", "settings.json")

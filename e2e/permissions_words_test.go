@@ -71,6 +71,7 @@ func (e ending) userTexts() (texts []string) {
 // The user's reason for a refusal is the next message to the model, within the same prompt: for a command, an edit, a plan, and several
 // tools at once.
 func TestRefusalWithText(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		file := filepath.Join(h.work, "a.txt")
 		require.NoError(t, os.WriteFile(file, []byte("line one\n"), 0o600))

@@ -120,6 +120,7 @@ func provided(t *testing.T, test func(t *testing.T, model *modelserver.Server, h
 
 // TestProviderOfTheClient: a gateway that wants headers is the session's from the start, is switched while a turn runs, and taken back.
 func TestProviderOfTheClient(t *testing.T) {
+	ofAdapter(t)
 	provided(t, func(t *testing.T, model *modelserver.Server, h home) {
 		for _, apiType := range []string{"openai", "anthropic"} {
 			one, two := newGateway(t, "one"), newGateway(t, "two")
@@ -259,6 +260,7 @@ func TestProviderMethods(t *testing.T) {
 
 // TestLoadWithoutItsProvider: after a restart a session says which provider it lacks, before droid fails, and goes on when that is set.
 func TestLoadWithoutItsProvider(t *testing.T) {
+	ofAdapter(t)
 	provided(t, func(t *testing.T, model *modelserver.Server, h home) {
 		g := newGateway(t, "own")
 		c := startAgent(t, h).initialize()
@@ -313,6 +315,7 @@ func TestProviderBeforeTheUsersModels(t *testing.T) {
 
 // TestProviderStays: the models stay though the file has their keys only while droid reads it.
 func TestProviderStays(t *testing.T) {
+	ofAdapter(t)
 	provided(t, func(t *testing.T, model *modelserver.Server, h home) {
 		g := newGateway(t, "own")
 		c := startAgent(t, h).onPermission(allowOnce).initialize()

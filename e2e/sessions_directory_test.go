@@ -173,6 +173,7 @@ func stored(id, cwd string) map[string]any {
 
 // A project was moved: its session continues in the new directory, in this agent and the next one, also after droid was killed.
 func TestMovedProject(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		for _, word := range []string{"first", "second", "third", "fourth", "fifth"} {
 			model.On(word, where(word)...)
@@ -215,6 +216,7 @@ func TestMovedProject(t *testing.T) {
 // A session is forked into a worktree: the fork edits the worktree, the original stays in its directory. It is the same whether the session
 // is open or not, and for a load elsewhere.
 func TestForkIntoAWorktree(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		for _, word := range []string{"made", "open", "stayed", "closed", "loaded"} {
 			model.On(word, where(word)...)

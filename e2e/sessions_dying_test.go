@@ -29,6 +29,7 @@ func (h home) signalDroid(t testing.TB, s syscall.Signal) {
 
 // A command is answered once if droid dies during it, according to what is known of its effect, and the session continues.
 func TestDroidDiesOverACommand(t *testing.T) {
+	ofAdapter(t)
 	const gone = "The next prompt starts droid again and continues this session."
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		made := filepath.Join(h.work, "made")
@@ -86,6 +87,7 @@ func TestDroidDiesOverACommand(t *testing.T) {
 
 // If droid or the agent is killed during a prompt with a schema, the prompt ends once, and nothing of it appears in the next one.
 func TestStructuredOutputOfTheDead(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		if h.version == oldDroid {
 			return // it has no such prompts

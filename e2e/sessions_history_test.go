@@ -53,6 +53,7 @@ func (c *client) listedAs(h home, filter string) (ids []string) {
 // TestArchivedSessions: an archived session that works is cancelled and closed, is hidden, stays so over a restart and a load, comes back
 // when it is restored, and does not come back when it was deleted.
 func TestArchivedSessions(t *testing.T) {
+	ofAdapter(t)
 	notKept(t, "with --keep the list is the server's agent's, see TestArchiveInOtherWindow")
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("sleep", modelserver.Step{Text: "I sleep. ", Tools: []modelserver.ToolCall{execute("a", "sleep 298")}})
@@ -137,6 +138,7 @@ func TestArchiveInOtherWindow(t *testing.T) {
 // TestSearchOfConversations: droid's search finds words of the user and of the model, those of this project alone unless asked otherwise, and
 // none of a deleted session.
 func TestSearchOfConversations(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("medlar", modelserver.Step{Text: "The answer has a -quince- in it."})
 		c := startAgent(t, h)

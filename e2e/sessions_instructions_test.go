@@ -50,6 +50,7 @@ func appends(text string) map[string]any {
 // prompts, after a rewind and a compaction, after a load that gives them, by this agent and by another. A load without directories has
 // none. The addition applies by itself if droid stores it.
 func TestInstructionsReachTheModel(t *testing.T) {
+	ofAdapter(t)
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		for _, prompt := range []string{"first", "second", "third", "fourth"} {
@@ -115,6 +116,7 @@ func (h home) root(t *testing.T, name string) string {
 
 // A droid that was killed, and one that was parked, are replaced by one with the same instructions.
 func TestInstructionsOutliveDroid(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("first", modelserver.Step{Text: "Fine."})
 		model.On("second", modelserver.Step{Text: "Fine again."})

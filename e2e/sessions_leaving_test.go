@@ -87,6 +87,7 @@ func (c *client) gone(h home, limit time.Duration, matters func(process) bool) {
 
 // A prompt at the moment in which droid dies is served by the next droid.
 func TestAskedAsDroidDies(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello."})
 		s := startAgent(t, h).open(h)

@@ -18,6 +18,7 @@ import (
 // TestOptionsBeforeASession: session/options tells what session/new will, whatever the settings are, in a project that nobody trusts, twice
 // at once and again; no session is stored and no MCP server runs for that. A model that is chosen with session/new answers the first prompt.
 func TestOptionsBeforeASession(t *testing.T) {
+	ofAdapter(t)
 	notKept(t, "another window may have started what is looked for here")
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hi."})

@@ -133,6 +133,7 @@ func TestUnknownSession(t *testing.T) {
 
 // 0.225 returns the last 100 messages unless asked for more (quirk 21).
 func TestLongHistoryLoadsWhole(t *testing.T) {
+	ofAdapter(t)
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		require.NoError(t, os.WriteFile(filepath.Join(h.work, "a.txt"), []byte("content"), 0o644))
@@ -165,6 +166,7 @@ func TestLongHistoryLoadsWhole(t *testing.T) {
 
 // droid is killed during text, a tool and a permission. Each time the prompt ends with an error and the next one works in the same session.
 func TestDroidIsKilled(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("silent", modelserver.Step{Text: "Wait. ", Hang: true})
 		model.On("sleep", modelserver.Step{Text: "I sleep. ", Tools: []modelserver.ToolCall{execute("a", "sleep 297")}})
@@ -254,6 +256,7 @@ func (c *client) listed(h home) []string {
 
 // Two agents on one home do not affect each other.
 func TestTwoAgentsOnOneHome(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello."})
 		a, b := startAgent(t, h), startAgent(t, h)
@@ -282,6 +285,7 @@ func TestTwoAgentsOnOneHome(t *testing.T) {
 
 // Of several sessions only the one in use has a process.
 func TestParkedSessionsHaveNoProcess(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello."})
 		c := startAgent(t, h, "--park-after", "1s").initialize()

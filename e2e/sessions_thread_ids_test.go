@@ -23,6 +23,7 @@ import (
 // is listed once, with its title, and opened once, by any ID; its previous conversation can be opened; deleting it by any ID leaves nothing
 // of it.
 func TestThreadKeepsItsID(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		words := []string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"}
 		for _, w := range words {
@@ -152,6 +153,7 @@ func TestThreadKeepsItsID(t *testing.T) {
 // A conversation that another program made droid compact is one thread with its summary, until the old one is continued; a fork of either
 // is not. Before 0.215 the summary has no host, which distinguishes it from a fork, and is a separate thread.
 func TestCompactionByAnotherProgram(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		if !h.does(t, stream.CompactsWithoutLogin) {
 			t.Skip("it needs a login to compact")
@@ -240,6 +242,7 @@ func TestTwoWindowsOnOneSession(t *testing.T) {
 // A call that waits for permission in one window is not a failed one in another window that loads the session, which says where it waits,
 // or gets the question, too, if both have one agent.
 func TestLoadWhilePermissionWaits(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("go", modelserver.Step{Tools: []modelserver.ToolCall{execute("c", "touch made")}}, modelserver.Step{Text: "Done."})
 		first := startAgent(t, h).onPermission(noAnswer)

@@ -118,6 +118,7 @@ func (h home) newest(t *testing.T) string {
 // After /compact and /rewind the thread is one session under its IDs, in one droid, whose model gets the new conversation; deleting it by
 // the ID that droid works on leaves nothing of it.
 func TestThreadWithTwoIDs(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("first", modelserver.Step{Text: "QUINCE it is."})
 		model.On("second", modelserver.Step{Text: "MEDLAR it is."})
@@ -243,6 +244,7 @@ func TestPipelinedOpens(t *testing.T) {
 
 // droid is killed three times in a row, and a load makes the session usable again.
 func TestLoadIsTheWayOutOfCrashes(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("silent", modelserver.Step{Text: "Wait. ", Hang: true})
 		model.On("fine", modelserver.Step{Text: "All is fine."})

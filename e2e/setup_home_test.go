@@ -182,6 +182,14 @@ func droidsOf() []string {
 	return []string{oldDroid, newDroid}
 }
 
+// ofAdapter marks a test of what internal/quirks, droid, adapter and workspace decide: a short run leaves it out, as CI has one where none of
+// these has changed (.ci/run).
+func ofAdapter(t *testing.T) {
+	if testing.Short() && os.Getenv(keepEnv) == "" {
+		t.Skip("nothing that decides this has changed")
+	}
+}
+
 // eachVersion runs a test with each of its droids, each with its own model and home.
 func eachVersion(t *testing.T, test func(t *testing.T, model *modelserver.Server, h home)) {
 	t.Parallel()

@@ -190,6 +190,7 @@ done | exec %[4]q "$@"
 
 // In a trusted project, an MCP server or a hook that appears after the check, before droid reads the project, does not run.
 func TestTrustedProjectChangesBeforeDroidReadsIt(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		l := newLater(t, h, model)
 		atStart, atOpening := l.startsChanged(t, &h)

@@ -317,6 +317,7 @@ func TestModelsOfAProject(t *testing.T) {
 // The model that a project's settings name, which may be of another provider, gets no conversation before its user chooses it, whether they
 // trust the project or not. The stored model of a session stays.
 func TestModelNamedByProject(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		const id = "custom:Other-0"
 		other := newModel(t)

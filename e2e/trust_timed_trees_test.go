@@ -831,6 +831,7 @@ func (x *traps) shrinkTimed(tree timedTree, play func(timedTree) []string) timed
 
 // Whatever changes in a project while sessions work in it, nothing runs and nothing is sent without permission.
 func TestTimedTrees(t *testing.T) {
+	ofAdapter(t)
 	version, seeds, trust := newDroid, slices.Clone(timedSeeds), ""
 	if told := strings.Fields(os.Getenv(timedTreesEnv)); len(told) >= 3 {
 		version = told[0]

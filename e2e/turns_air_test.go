@@ -14,6 +14,7 @@ import (
 
 // TestAir checks that JetBrains' client gets typed failures and the end of a load's replay, and can copy a session up to a message.
 func TestAir(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("first", modelserver.Step{Text: "Answer 1."})
 		model.On("second", modelserver.Step{Text: "Answer 2."})

@@ -62,6 +62,7 @@ func (s session) helps(names ...string) {
 // Windows. A droid that does not see them is replaced. Before 0.215 it has no commands: the typed text goes to the model unchanged, and
 // /status says so.
 func TestCommandsFollowTheFiles(t *testing.T) {
+	ofAdapter(t)
 	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h.work = filepath.Join(h.work, "we [ird]*? {x}.ünï")

@@ -264,6 +264,7 @@ func TestDefaultsByFlag(t *testing.T) {
 // Two prompts 50 ms apart, with each follow-up behaviour, at three moments: each ends once, and the model gets both texts in order and
 // nothing twice (quirk 2).
 func TestFollowUps(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		s := startAgent(t, h).open(h)
 		for _, behaviour := range []string{"queue", "steer"} {
@@ -325,6 +326,7 @@ func (s session) followsUp(t *testing.T, model *modelserver.Server, behaviour, m
 
 // Cancels of prompts that are steered into a turn, in one session (quirk 2).
 func TestCancelWithFollowUps(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("after", modelserver.Step{Text: "Still here."})
 		s := startAgent(t, h).open(h)

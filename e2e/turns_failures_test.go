@@ -80,6 +80,7 @@ func TestModelBreaksOffOnce(t *testing.T) {
 
 // The agent's own notices are for the user: the model's next request has the prompt and the answers, and nothing of them.
 func TestNoticesStayOutOfTheModelsRequests(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		const back, whole = "The model is back.", "A whole answer, not a half."
 		model.On("down", modelserver.Step{Status: 500, Times: 2}, modelserver.Step{Text: back})

@@ -123,6 +123,7 @@ var dangerous = map[string]func(*orderTest){
 
 // The first request takes effect first, as the model sees it, and no command runs without permission.
 func TestOrder(t *testing.T) {
+	ofAdapter(t)
 	rounds := 3
 	if n, err := strconv.Atoi(os.Getenv(orderEnv)); err == nil {
 		rounds = n

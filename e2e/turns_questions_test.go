@@ -210,6 +210,7 @@ type todo struct {
 
 // The plan is the content of the todo list, each time, and again after loading.
 func TestPlan(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		lists := [][]todo{
 			{{"1", "Read", "in_progress"}, {"2", "Change", "pending"}},

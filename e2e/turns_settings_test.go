@@ -112,6 +112,7 @@ func (c *client) lastTitle() (title string) {
 // open and when it is closed; droid's own title does not come back. A session that
 // another agent has open is left alone. A droid that cannot rename says so, and what helps.
 func TestSetTitle(t *testing.T) {
+	ofAdapter(t)
 	notKept(t, "another window can give a title: one agent has the session")
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hi."})
@@ -277,6 +278,7 @@ func (c *client) toolNames(from int) (names []string) {
 // TestCompactionSummary: a client that declares session.compaction reads what the
 // conversation became, as the model wrote it; 0.99 needs a login and says so.
 func TestCompactionSummary(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hi."})
 		c := startAgent(t, h)

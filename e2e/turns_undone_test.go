@@ -20,6 +20,7 @@ import (
 // A cancelled /rewind with files, at any moment, has either been executed and reports that, or has not: files, the user's output and the
 // model's next input agree.
 func TestRewindCancelled(t *testing.T) {
+	ofAdapter(t)
 	moments := []time.Duration{0, 1, 3, 10, 20, 40, 70, 120, 250, 600}
 	if testing.Short() {
 		moments = []time.Duration{0, 10, 40}
@@ -152,6 +153,7 @@ func TestBackgroundCommandEnds(t *testing.T) {
 
 // A title that is confirmed while the thread moves to another session is the thread's.
 func TestTitleWhileTheThreadMoves(t *testing.T) {
+	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		if !h.has(t, stream.RenamesSessions) {
 			t.Skip(h.protocol(t).UnsupportedText(stream.RenamesSessions))
