@@ -186,10 +186,13 @@ func ModeNotSet(wanted, is string, why *jsonrpc.Error) *jsonrpc.Error {
 		"The mode is %q, in which droid asks less. Set the mode again, then send the prompt again.", wanted, strings.TrimSuffix(Text(why), "."), is))
 }
 
-// NotTakenBack refuses a prompt that was sent behind a command which was to take back what the user had allowed, and failed.
-func NotTakenBack(command, why string) *jsonrpc.Error {
-	return Internal("not_taken_back", fmt.Sprintf("The prompt was not sent, because `%s` before it failed: %s. What was allowed is allowed still. "+
-		"Take it back again, or send the prompt again.", command, strings.TrimSuffix(why, ".")))
+// NotTakenBack refuses a prompt that was sent behind a command which was to take something from droid, and failed.
+func NotTakenBack(command string, why error) *jsonrpc.Error {
+	text := why.Error()
+	if told, ok := errors.AsType[*jsonrpc.Error](why); ok {
+		text = Text(told)
+	}
+	return Internal("not_taken_back", fmt.Sprintf("The prompt was not sent, because `%s` before it failed: %s. Send that again, or the prompt alone.", command, strings.TrimSuffix(text, ".")))
 }
 
 // ModeLost refuses a prompt because a droid that was started again, or loaded the session

@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func mcpCommand(ctx context.Context, s *session.Session, args string) (string, e
 // changeServer changes an MCP server of the user's file as verb requests.
 func changeServer(ctx context.Context, s *session.Session, verb, name, command string) (string, error) {
 	if slices.Contains(s.EditorServers(), name) {
-		return name + " comes from your editor; change it there.", nil
+		return "", errors.New(name + " comes from your editor; change it there.")
 	}
 	err := s.ChangeMCPServer(ctx, verb, name)
 	text := "droid did not " + cmp.Or(map[string]string{"logout": "log out of"}[verb], verb) + " the MCP server " + name

@@ -194,13 +194,13 @@ func asRead(known []rules.Rule, command, mode string) string {
 func takeBack(ctx context.Context, s *session.Session, text string) (string, error) {
 	removed, left, err := s.TakeBackRules(ctx, text)
 	if err != nil {
-		return "", session.NotTakenBack(ctx, err)
+		return "", err
 	}
 	others, stays := "", false
 	for _, k := range left {
 		switch {
 		case k.Removable():
-			return "", session.NotTakenBack(ctx, errors.New("droid writes "+entry(text)+" again each time it is taken back. End all droids, and remove it from "+entry(k.File)+" by hand."))
+			return "", errors.New("droid writes " + entry(text) + " again each time it is taken back. End all droids, and remove it from " + entry(k.File) + " by hand.")
 		case k.Kind == rules.Allowed:
 			others, stays = entry(text)+" stands in "+placeOf(k)+", which is not yours alone. Remove it there.", true
 		case others == "":
@@ -211,7 +211,7 @@ func takeBack(ctx context.Context, s *session.Session, text string) (string, err
 		others = "Taken back: " + entry(text) + ". The next prompt of this session goes by that; droids of other sessions that run go by the old list until they end. " + others
 	}
 	if stays {
-		return "", session.NotTakenBack(ctx, errors.New(others))
+		return "", errors.New(others)
 	}
 	return cmp.Or(others, "There is no such entry. `/permissions` lists them."), nil
 }

@@ -94,7 +94,7 @@ func (o *State) Loaded() {
 
 // Owed returns the mode that a session had before a load, as long as droid has not taken
 // it back and may be in one that asks less; "" where all is well. No prompt may go to droid
-// until it has that mode, or the user has chosen another one.
+// until it has that mode, or the user has chosen another one. Loading sets it, Reported and Chosen clear it.
 func (o *State) Owed() stream.Mode { return o.owed }
 
 // LosesNothing reports whether a mode asks for all that the session's asks for, and the one that is owed.

@@ -38,6 +38,9 @@ type Command struct {
 	Kind turns.Kind // Here, Process, or Setting, which holds if there are arguments
 	// Guards says that the command decides what droid may run, so that no custom one of this name takes its place: a project may bring that.
 	Guards bool
+	// TakesBack are the first words of arguments with which the command takes something from droid. If that fails, prompts that were sent
+	// behind it do not go to droid.
+	TakesBack []string
 }
 
 // refusal returns the reply to arguments that the command does not understand, "" for others.
@@ -123,8 +126,7 @@ type commandRun struct {
 	prompt *userPrompt             // from begin on
 	cancel context.CancelCauseFunc // ends the context of Run, from begin on
 	atEnd  func()                  // see whenEnded
-	failed *turns.Change           // that it was to make, nil for none that failed; its end follows the response
-	why    error                   // ends the prompts behind failed, see finishChange
+	failed error                   // ends the prompts behind it, see failBehind; nil if they may go
 }
 
 // The causes for which the context of a command ends.
@@ -178,16 +180,39 @@ func (r *commandRun) finish(ctx context.Context, reply string, err error) {
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return // the session ends, and the prompt with it
 	}
-	if not, fails := errors.AsType[*NotChangedError](err); fails {
-		r.failed, r.why = s.prompts.Failing(id), not.prompts
-	}
 	if err != nil {
-		reply = err.Error()
+		reply, r.failed = err.Error(), r.stopsPrompts(err)
 	}
 	if reply != "" {
 		s.update(s.show.Text(uuid.NewString(), visible.Text(reply), false)...)
 	}
 	s.prompts.Complete(id)
+}
+
+// stopsPrompts returns why the prompts behind a command that failed are not to go to droid, nil if they may.
+func (r *commandRun) stopsPrompts(err error) error {
+	if notSet, is := errors.AsType[*NotSetError](err); is {
+		return notSet.prompts
+	}
+	words := strings.Fields(r.args)
+	switch {
+	case len(words) > 0 && slices.Contains(r.TakesBack, strings.ToLower(words[0])):
+		return acperr.NotTakenBack(visible.Line("/"+r.Name+" "+r.args), err)
+	case r.Kind.IsSetting() && r.args != "":
+		return err
+	}
+	return nil
+}
+
+// failBehind ends the prompts that the editor sent behind a command that failed, before it could know that.
+func (r *commandRun) failBehind(end turns.End) {
+	if end.Err != nil {
+		r.failed = r.stopsPrompts(end.Err)
+	}
+	if r.failed != nil {
+		r.s.refuseRead(r.failed)
+		r.s.prompts.FailSince(end.ID, r.failed)
+	}
 }
 
 // ended is called when the prompt has ended, even if it never ran.

@@ -201,13 +201,13 @@ func (s *Session) withDroid(ctx context.Context, limit int, f func(client *droid
 	}
 }
 
-// ending is how a session ends its droid.
-type ending int
+// droidEnd is how a session ends its droid.
+type droidEnd int
 
 const (
 	// replaced leaves the session without a droid. The process is asked to end, and is gone before another one loads the session. Callers
 	// see that it has no prompt, which would fail; one that is being prepared gets another droid. A turn of droid's own ends.
-	replaced ending = iota
+	replaced droidEnd = iota
 	// killed stops droid at once. The session still processes its last output, and whatever needs a droid waits until the process is gone.
 	killed
 	// notAllowed is killed, for what the project brings: it is not droid's fault, so it does not count as a crash.
@@ -218,7 +218,7 @@ const (
 
 // endDroid ends the session's droid, if it has one, and logs why. It is the only function of a session that does. A caller that can ask the
 // user about commands in the background asks before; otherwise the user is notified here.
-func (s *Session) endDroid(how ending, why string) {
+func (s *Session) endDroid(how droidEnd, why string) {
 	if how == replaced {
 		s.drainEvents() // what it has said already is shown
 	}

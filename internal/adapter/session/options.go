@@ -39,23 +39,23 @@ func tooFree(stays stream.Mode, id, value string, why *jsonrpc.Error) error {
 	return acperr.ModeNotSet(stream.Mode(value).Title(), stays.Title(), why)
 }
 
-// NotChangedError says why a command did not change what droid may do.
-type NotChangedError struct {
+// NotSetError says why an option was not set.
+type NotSetError struct {
 	Text    string // for the user
-	prompts error  // ends the prompts that were sent until then, as they were meant for what it was to be; nil if they may go
+	prompts error  // ends the prompts that were sent until the change failed, as they were meant for the other value; nil if they may go
 }
 
-func (e *NotChangedError) Error() string { return e.Text }
+func (e *NotSetError) Error() string { return e.Text }
 
 // SetOption changes one option and returns when droid has it. Prompts that were sent behind a mode must not run in another one, whatever
 // becomes of droid, so a cancel does not end the change.
-func (s *Session) SetOption(ctx context.Context, id, value string) *NotChangedError {
+func (s *Session) SetOption(ctx context.Context, id, value string) *NotSetError {
 	s.uncancellable(ctx)
 	err := s.setOption(s.Context, id, value)
 	if err == nil {
 		return nil
 	}
-	return &NotChangedError{sentence(Plain(err)), tooFree(s.options.Mode(), id, value, err)}
+	return &NotSetError{sentence(Plain(err)), tooFree(s.options.Mode(), id, value, err)}
 }
 
 // Option returns an option with its values, nil for one that this droid or client does not have. known is false while no droid runs.
@@ -241,19 +241,22 @@ func (s *Session) ChangeOption(c *wire.Call, ordered func(), id, value string) (
 	return result, err
 }
 
-// refusedLines says that the prompts on the editor's lines up to a number are not to go to droid, and why: they were meant for a mode that
-// was not set, or for what a panic has ended.
+// refusedLines says that the prompts on the editor's lines up to a number are not to go to droid, and why: they were sent behind what failed,
+// such as a stricter mode.
 type refusedLines struct {
 	upTo int64
 	why  error
 }
 
+// refuseRead refuses the prompts that the editor has sent and that have not reached the session. What the connection has not begun to read is
+// not known; what it reads between a response and this call is refused, rather one prompt too many than one too few.
+func (s *Session) refuseRead(why error) { s.refused = refusedLines{s.deps.Conn.Lines(), why} }
+
 // finishChange ends a change, when its request is being answered. why, if not nil, ends the prompts that the editor sent before it could know
-// that: those in the queue by their place, those that have not reached the session by their line. Of the latter, what the connection has not
-// begun to read is not known; what it reads between the response and this call is failed, rather one prompt too many than one too few.
+// that.
 func (s *Session) finishChange(change *turns.Change, why error) {
 	if why != nil {
-		s.refused = refusedLines{s.deps.Conn.Lines(), why}
+		s.refuseRead(why)
 	}
 	s.prompts.FinishChange(change, why)
 }
@@ -261,12 +264,12 @@ func (s *Session) finishChange(change *turns.Change, why error) {
 // loseChanges ends all changes, and with why the prompts that the editor sent behind them, see finishChange.
 func (s *Session) loseChanges(why error) {
 	if s.prompts.Changing(turns.General) > 0 {
-		s.refused = refusedLines{s.deps.Conn.Lines(), why}
+		s.refuseRead(why)
 	}
 	s.prompts.LoseChanges(why)
 }
 
-// checkLine returns an error for a prompt that was sent behind a change that failed, see finishChange.
+// checkLine returns an error for a prompt that was refused before it reached the session.
 func (p *userPrompt) checkLine() (err *jsonrpc.Error) {
 	if p.line <= p.s.refused.upTo {
 		_, err = acperr.Stop(turns.End{Err: p.s.refused.why}, false)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/rules"
@@ -126,13 +125,4 @@ func (s *Session) TakeBackRules(ctx context.Context, text string) (removed bool,
 			}
 		})
 	}
-}
-
-// NotTakenBack is the error of a command that was to take back what the user had allowed: the prompts behind it do not go.
-func NotTakenBack(ctx context.Context, err error) error {
-	command := ""
-	if r := commandFrom(ctx); r != nil {
-		command = visible.Line("/" + r.Name + " " + r.args)
-	}
-	return &NotChangedError{err.Error(), acperr.NotTakenBack(command, err.Error())}
 }

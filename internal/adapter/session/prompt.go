@@ -498,6 +498,9 @@ func (s *Session) refusedLate(ev stream.LateError) {
 // endPrompt answers a prompt, once.
 func (s *Session) endPrompt(end turns.End) {
 	p := s.prompts.Remove(end.ID)
+	if p.command != nil {
+		defer p.command.failBehind(end) // behind the response
+	}
 	defer p.respond(nil, acperr.Lost()) // where this panics
 	p.cancelled = end.Cancelled
 	p.cancelPreparation()
@@ -516,9 +519,6 @@ func (s *Session) endPrompt(end turns.End) {
 		s.notify("The model gave an empty answer.")
 	}
 	p.answer(acperr.Stop(end, s.prompts.GaveUp()))
-	if p.command != nil && p.command.failed != nil {
-		s.finishChange(p.command.failed, p.command.why)
-	}
 	// ACP forbids updates of a cancelled turn after its response (prompt turn). The next turn reports what this one used.
 	if end.ByDroid && !end.Cancelled {
 		now := time.Now()

@@ -401,7 +401,7 @@ func (r *reload) neverOpened(err *jsonrpc.Error) {
 	s := r.s
 	s.deps.Sessions.Forget(s)
 	s.unfit.Store(err)
-	s.prompts.FailWaiting(err)
+	s.prompts.FailSince(0, err)
 	s.Stop()
 }
 

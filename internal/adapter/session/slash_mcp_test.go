@@ -98,6 +98,33 @@ func TestMCPServerIsChanged(t *testing.T) {
 	}
 }
 
+// A prompt that was sent behind a command which was to take a server or a skill from droid does not go to droid if the command fails.
+func TestPromptBehindACommandThatTakesNothing(t *testing.T) {
+	for command, goes := range map[string]bool{"/mcp disable mine": false, "/mcp logout mine": false, "/skills\tdisable deploy": false, "/mcp enable mine": true} {
+		for _, dies := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				refused := func(map[string]any) (any, string) {
+					return fakedroid.Later{After: time.Second, Then: func(map[string]any) (any, string) { return nil, "not now" }}, ""
+				}
+				r := inProject(t, fakedroid.V0225, map[string]string{"~/.factory/mcp.json": `{"mcpServers":{"mine":{"command":"a"}}}`},
+					fakedroid.WithAnswer("droid.list_mcp_servers", refused), fakedroid.WithAnswer("droid.list_skills", refused))
+				require.Nil(t, r.newSession().Error)
+				first, behind := r.prompt(command), r.prompt("hello")
+				r.settle()
+				if dies {
+					r.die()
+				}
+				require.Equal(t, !dies, ended(r.await(first)) == "end_turn")
+				if goes {
+					require.Equal(t, "end_turn", ended(r.await(behind)))
+					return
+				}
+				require.Contains(t, ended(r.await(behind)), "The prompt was not sent, because `"+strings.ReplaceAll(command, "\t", " ")+"` before it failed: dr")
+			})
+		}
+	}
+}
+
 // TestMCPLogoutWithoutALogin: only a server over HTTP has a login. For any other, droid refuses the logout in terms of its protocol.
 func TestMCPLogoutWithoutALogin(t *testing.T) {
 	for kind, says := range map[string]string{

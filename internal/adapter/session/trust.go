@@ -300,12 +300,10 @@ func (s *Session) AnswerTrust(ctx context.Context, word string) (text string, er
 		return err
 	})
 	switch {
-	case err != nil && word == "no":
-		return "", NotTakenBack(ctx, Failed("It was not kept", err))
 	case err != nil:
 		return "", Failed("It was not kept", err)
 	case word == "no" && keeper.TrustsAll():
-		return "", NotTakenBack(ctx, message(answer.Text))
+		return "", message(answer.Text)
 	case word == "no":
 		s.declined = nil // a user who takes the answer back is asked again
 	}

@@ -159,34 +159,19 @@ func (m *Machine) Change(of Scope) (*Change, []Action) {
 func (m *Machine) FinishChange(c *Change, failed error) []Action {
 	m.changes = slices.DeleteFunc(m.changes, func(other *Change) bool { return other == c })
 	if failed != nil {
-		m.failSince(c.place, failed)
+		m.failWaiting(failed, func(p *prompt) bool { return p.place > c.place })
 	}
 	m.steer()
 	return m.flush()
 }
 
-// Failing says that the command of ours that runs was to change something, and fails. The change is not over with the command, but when
-// FinishChange says so. It returns nil if no such command runs.
-func (m *Machine) Failing(id ID) *Change {
-	p := m.running()
-	if p == nil || p.id != id || p.toDroid() {
-		return nil
-	}
-	c := &Change{of: General, place: p.place, begun: true}
-	m.changes = slices.Insert(m.changes, 0, c)
-	return c
-}
-
-// LoseChanges ends all changes but those of waiting commands, since their progress is unknown, and with the error why the prompts that
-// waited for them. The running command ends by itself.
+// LoseChanges ends all changes but those of commands, since their progress is unknown, and with the error why the prompts that waited for
+// them.
 func (m *Machine) LoseChanges(why error) []Action {
-	if p := m.running(); p != nil {
-		m.Failing(p.id)
-	}
 	if len(m.changes) > 0 {
 		place := m.changes[0].place
 		m.changes = nil
-		m.failSince(place, why)
+		m.failWaiting(why, func(p *prompt) bool { return p.place > place })
 		m.steer()
 	}
 	return m.flush()
@@ -212,14 +197,6 @@ func (m *Machine) Changing(of Scope) int {
 		}
 	}
 	return n
-}
-
-// failSince ends the waiting prompts that were asked after a place.
-func (m *Machine) failSince(place uint64, why error) {
-	since := func(p *prompt) bool { return p.stage == waiting && p.place > place }
-	for p := m.first(since); p != nil; p = m.first(since) {
-		m.fail(p, why)
-	}
 }
 
 // startChange begins the changes that need not wait, at most the first one and a Stricter behind it, see awaits.

@@ -16,7 +16,7 @@ type machine interface {
 	Rejected(time.Time, ID, error) []Action
 	Fail(ID, error) []Action
 	FailRunning(error) []Action
-	FailWaiting(error) []Action
+	FailSince(ID, error) []Action
 	Complete(ID) []Action
 	StartNext() []Action
 	InterruptDone() []Action
@@ -296,7 +296,7 @@ func (w *world) refuse() {
 					w.stops(t)
 				}
 			}
-			w.carryOut(w.m.FailWaiting(errSome))
+			w.carryOut(w.m.FailSince(0, errSome))
 			w.must(!w.m.Queued(), "nothing waits when all that waits has failed")
 		}
 	}

@@ -40,7 +40,7 @@ func (q *Queue[P]) Do(actions []Action) {
 }
 
 // Events of prompts and changes: each calls the method of the Machine with its name, and carries out the actions. Join is the Machine's own:
-// its caller carries out the actions. ProcessExited, Failing, Folded, Keep and ResetCrashes lead to none.
+// its caller carries out the actions. ProcessExited, Folded, Keep and ResetCrashes lead to none.
 
 func (q *Queue[P]) Shown()                                { q.Do(q.Machine.Shown()) }
 func (q *Queue[P]) OutputRead(why error)                  { q.Do(q.Machine.OutputRead(why)) }
@@ -60,13 +60,13 @@ func (q *Queue[P]) Rejected(now time.Time, id ID, why error) { q.Do(q.Machine.Re
 func (q *Queue[P]) Withdrawn(request string)                 { q.Do(q.Machine.Withdrawn(request)) }
 func (q *Queue[P]) Fail(id ID, why error)                    { q.Do(q.Machine.Fail(id, why)) }
 func (q *Queue[P]) FailRunning(why error)                    { q.Do(q.Machine.FailRunning(why)) }
-func (q *Queue[P]) FailWaiting(why error)                    { q.Do(q.Machine.FailWaiting(why)) }
 func (q *Queue[P]) Complete(id ID)                           { q.Do(q.Machine.Complete(id)) }
 func (q *Queue[P]) InterruptDone()                           { q.Do(q.Machine.InterruptDone()) }
 func (q *Queue[P]) SetPaused(paused bool)                    { q.Do(q.Machine.SetPaused(paused)) }
 func (q *Queue[P]) Close(now time.Time)                      { q.Do(q.Machine.Close(now)) }
 func (q *Queue[P]) Finish()                                  { q.Do(q.Machine.Finish()) }
 func (q *Queue[P]) FinishChange(c *Change, failed error)     { q.Do(q.Machine.FinishChange(c, failed)) }
+func (q *Queue[P]) FailSince(id ID, why error)               { q.Do(q.Machine.FailSince(id, why)) }
 func (q *Queue[P]) LoseChanges(why error)                    { q.Do(q.Machine.LoseChanges(why)) }
 
 // Ended says that droid ended the prompt with this request id, see Machine.Ended.

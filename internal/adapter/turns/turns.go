@@ -13,7 +13,7 @@ package turns
 
 import "time"
 
-// ID names a prompt. No two prompts of a machine have the same.
+// ID names a prompt. That of a later one is greater.
 type ID uint64
 
 // Kind is where a prompt is answered.
@@ -295,12 +295,18 @@ func (m *Machine) FailRunning(why error) []Action {
 	return m.flush()
 }
 
-// FailWaiting ends all prompts that wait.
-func (m *Machine) FailWaiting(why error) []Action {
-	for p := m.firstWaiting(); p != nil; p = m.firstWaiting() {
+// FailSince ends the prompts that wait and were asked since another one, which may have ended; 0 is before all.
+func (m *Machine) FailSince(id ID, why error) []Action {
+	m.failWaiting(why, func(p *prompt) bool { return p.id > id })
+	return m.flush()
+}
+
+// failWaiting ends the waiting prompts for which is reports true.
+func (m *Machine) failWaiting(why error, is func(*prompt) bool) {
+	waits := func(p *prompt) bool { return p.stage == waiting && is(p) }
+	for p := m.first(waits); p != nil; p = m.first(waits) {
 		m.fail(p, why)
 	}
-	return m.flush()
 }
 
 // Complete ends a prompt that is answered here.

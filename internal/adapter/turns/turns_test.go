@@ -270,7 +270,7 @@ func TestQuestions(t *testing.T) {
 	m.Accept(2, ToDroid)
 	m.Accept(3, ToDroid)
 	require.True(t, m.Has(3))
-	require.Equal(t, []Action{End{ID: 2, Err: errSome}, End{ID: 3, Err: errSome}}, m.FailWaiting(errSome))
+	require.Equal(t, []Action{End{ID: 2, Err: errSome}, End{ID: 3, Err: errSome}}, m.FailSince(0, errSome))
 	require.False(t, m.Has(3))
 	require.Empty(t, m.SetPaused(false))
 	require.Empty(t, m.CancelOne(begin, 3), "it has ended")
