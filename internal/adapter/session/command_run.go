@@ -38,14 +38,18 @@ type Command struct {
 	Kind turns.Kind // Here, Process, or Setting, which holds if there are arguments
 	// Guards says that the command decides what droid may run, so that no custom one of this name takes its place: a project may bring that.
 	Guards bool
-	// TakesBack are the first words of arguments with which the command takes something from droid. If that fails, prompts that were sent
+	// TakesBack is the form of arguments with which the command takes something from droid, "" for none. If that fails, prompts that were sent
 	// behind it do not go to droid.
-	TakesBack []string
+	TakesBack string
+}
+
+func hasForm(args, form string) bool {
+	return regexp.MustCompile("^(?:" + form + ")$").MatchString(args)
 }
 
 // refusal returns the reply to arguments that the command does not understand, "" for others.
 func (c Command) refusal(args string) string {
-	if args == "" || regexp.MustCompile("^(?:"+c.Form+")$").MatchString(args) {
+	if args == "" || hasForm(args, c.Form) {
 		return ""
 	}
 	takes := " nothing"
@@ -151,7 +155,7 @@ func (r *commandRun) begin(p *userPrompt) {
 	r.cancel = cancel
 	r.s.mu.Go(func() {
 		if refusal := r.refusal(r.args); refusal != "" {
-			r.finish(ctx, refusal, nil)
+			r.finish(ctx, "", message(refusal))
 			return
 		}
 		reply, err := r.Run(ctx, r.s, r.args)
@@ -194,9 +198,8 @@ func (r *commandRun) stopsPrompts(err error) error {
 	if notSet, is := errors.AsType[*NotSetError](err); is {
 		return notSet.prompts
 	}
-	words := strings.Fields(r.args)
 	switch {
-	case len(words) > 0 && slices.Contains(r.TakesBack, strings.ToLower(words[0])):
+	case r.TakesBack != "" && (hasForm(r.args, r.TakesBack) || r.refusal(r.args) != ""): // what is not understood may have been that
 		return acperr.NotTakenBack(visible.Line("/"+r.Name+" "+r.args), err)
 	case r.Kind.IsSetting() && r.args != "":
 		return err

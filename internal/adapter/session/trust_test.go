@@ -758,6 +758,20 @@ func TestPromptBehindATrustThatStays(t *testing.T) {
 	}
 }
 
+// So does one behind a "/trust no" that was not understood.
+func TestPromptBehindATrustThatIsNotUnderstood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+		require.NoError(t, r.keeper.Trust(r.keeper.Check(r.dir)))
+		require.Nil(t, r.newSession().Error)
+		r.turn = func(d *fakedroid.Droid) error { time.Sleep(time.Minute); return d.Say("", "Done.") }
+		first, no, behind := r.prompt("go"), r.prompt("/trust no, please"), r.prompt("hello")
+		require.Equal(t, "end_turn", ended(r.await(first)))
+		require.Equal(t, "end_turn", ended(r.await(no)))
+		require.Contains(t, ended(r.await(behind)), "`/trust no, please` before it failed: `/trust` does not understand")
+	})
+}
+
 // Files that appear while droid runs are asked about before the next prompt, also after a no or a yes to earlier ones; under --trust,
 // another droid never excludes them. If the check fails, no prompt is sent.
 func TestProjectChangesBetweenPrompts(t *testing.T) {
