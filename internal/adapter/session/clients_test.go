@@ -255,6 +255,10 @@ func TestStoppedPromptComesAgain(t *testing.T) {
 					e.cancel()
 				}
 				e.await(id)
+				if name == "again" { // behind one that is refused, too
+					refused := strings.Replace(tc.next, `"text"`, `"song"`, 1)
+					require.NotNil(t, e.await(e.request("session/prompt", e.inSession(`,"prompt":`+block("file x", "do it")[:len(block("file x", "do it"))-1]+","+refused[1:]))).Error)
+				}
 				require.Equal(t, "end_turn", ended(e.await(e.request("session/prompt", e.inSession(`,"prompt":`+tc.next)))))
 				if tc.want == "" {
 					require.Len(t, got, 1)

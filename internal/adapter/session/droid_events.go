@@ -227,7 +227,9 @@ func (s *Session) applyEvent(ev quirks.Event, files render.Files) {
 	case quirks.SettingsChanged:
 		before := s.options.Mode()
 		s.options.Reported(ev.Settings)
-		s.modeDue = s.modeDue && s.options.Mode() == before
+		if s.options.Mode() != before {
+			s.modeOrder.reported(s.options.Mode())
+		}
 		s.updateState()
 	case quirks.TitleChanged:
 		s.titled(ev.Title, false)
@@ -286,7 +288,6 @@ func (s *Session) discarded(ev quirks.PromptDropped) {
 
 // turnEnded takes droid's end of a prompt.
 func (s *Session) turnEnded(ev quirks.TurnEnded) {
-	s.modeDue = false
 	s.deps.Accounts.TurnEnded(s.proc.Client(), ev, s.options.NeedsLogin())
 	s.usage.finished(ev)
 	s.replaceRevoked()

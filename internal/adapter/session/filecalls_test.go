@@ -5,6 +5,7 @@ package session_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/testing/testeditor"
+	"droid-acp/internal/workspace/trust"
 )
 
 // A private text goes with the turn, however that ends.
@@ -189,6 +191,26 @@ func TestCancelOfAnEdit(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The look at the project before an answer that holds for good comes behind what waits for the editor: droid reads the project with that.
+func TestProjectChangesWhileAnAnswerIsPrepared(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		var slow atomic.Int64
+		r := room(t, v, slowAt(testeditor.ReadMethod, &slow))
+		path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
+		r.agent.Config.Trust = trust.New(trust.Options{Home: r.base, File: filepath.Join(r.base, "trust.json")})
+		r.ask = func(p permission) string { slow.Store(int64(2 * time.Second)); return p.Option("allow_always") }
+		r.does(editOf(path, "two", "three"))
+		id := r.prompt("go")
+		r.untilAsked()
+		time.Sleep(time.Second)
+		require.NoError(t, os.MkdirAll(r.path(".factory"), 0o755))
+		require.NoError(t, os.WriteFile(r.path(".factory/mcp.json"), []byte(someServer), 0o600))
+		require.Contains(t, ended(r.await(id)), "the project now brings 1 MCP server, which nobody has allowed")
+		require.NotContains(t, r.disk(path), "three")
+		slow.Store(0)
+	})
 }
 
 // A request to the editor is part of the session's state until it is answered or abandoned: for files as well as for permissions.

@@ -91,15 +91,17 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 		return s.setAutoCompaction(ctx, value == "true")
 	}
 	if id == options.Mode {
-		s.modesChosen++
+		s.modeOrder.choose()
 	}
 	release, failure := s.lockRPC(s.Context)
 	if failure != nil {
 		return failure
 	}
 	defer release()
-	if id == options.Mode && s.modeDue {
+	if id == options.Mode {
 		s.awaitMode(ctx)
+		s.modeOrder.asked = stream.Mode(value)
+		defer func() { s.modeOrder.asked = "" }()
 	}
 	var patch stream.SettingsPatch
 	var refused error
@@ -118,18 +120,6 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 		return nil
 	}
 	return settled(&s.options, id, value, err)
-}
-
-// modeTime bounds the wait for the settings that droid reports behind an answer (after 2 ms, 0.99 to 0.225). Behind an answer that changes
-// none it reports nothing.
-const modeTime = 2 * time.Second
-
-// awaitMode waits until droid has the mode of an answer to a permission: it would take that behind a mode which it is given now.
-func (s *Session) awaitMode(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, modeTime)
-	defer cancel()
-	_ = s.mu.WaitFor(ctx, "a mode", untilMode, func() bool { return !s.modeDue })
-	s.modeDue = false
 }
 
 // settled returns an error unless droid made the requested change: err is its answer to the request, and o has the settings that it

@@ -70,10 +70,10 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	s.updateIn(session, p.Before...)
 	if !p.Refused && q.Run(ctx, s.out, p) == updates.NotWithdrawn {
 		chosen := p.Decision()
-		modes := s.modesChosen
+		modes := s.modeOrder.chosen
 		answered()                      // a cancel ends the turn during what follows
 		d := r.prepared(ctx, q, chosen) // the request stays open in the meantime, so that a cancel, or a panic, still refuses it
-		if s.modesChosen != modes && r.changesMode(d) && !q.IsWithdrawn() {
+		if s.modeOrder.chosen != modes && r.changesMode(d) && !q.IsWithdrawn() {
 			s.update(render.Notice("You chose a mode before your answer reached droid, and the answer might have replaced it, so this was not allowed. Ask for it again if you still want it."))
 			return
 		}
@@ -107,8 +107,9 @@ func (r *permissionRequest) prepared(ctx context.Context, q *updates.Question, d
 	if d.Option == stream.OptionCancel || client == nil {
 		return d
 	}
-	if d.Option != stream.OptionOnce {
-		// droid writes its settings for such an answer, and then reads those of the project again (0.225).
+	s.doJobs(ctx, s.fileCalls.BeforeAnswer(r.ev.Tools)...)
+	if d.Option != stream.OptionOnce || d.Plan != "" {
+		// droid writes its settings for such an answer, and then reads those of the project again (0.225). The name of a plan is a message.
 		ended, _, err := s.killIfChanged(ctx)
 		switch {
 		case ended || q.IsWithdrawn():
@@ -119,7 +120,6 @@ func (r *permissionRequest) prepared(ctx context.Context, q *updates.Question, d
 			return refused
 		}
 	}
-	s.doJobs(ctx, s.fileCalls.BeforeAnswer(r.ev.Tools)...)
 	switch moved := r.moved(ctx); {
 	case q.IsWithdrawn():
 		return refused
@@ -163,7 +163,9 @@ func (r *permissionRequest) moved(ctx context.Context) string {
 
 // give gives droid a decision, which may be an edited plan, or a refusal with words.
 func (r *permissionRequest) give(d render.Decision) {
-	r.s.modeDue = r.s.modeDue || r.changesMode(d)
+	if r.changesMode(d) {
+		r.s.modeOrder.answered(time.Now())
+	}
 	if d.Words != "" {
 		r.s.queueRefusal(d.Words)
 	}

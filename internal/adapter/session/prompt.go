@@ -152,10 +152,12 @@ func (p *userPrompt) admit() *jsonrpc.Error {
 	if err := cmp.Or(s.unfit.Load(), p.checkLine()); err != nil {
 		return err
 	}
-	if stopped := s.prompts.TakeStopped(); stopped != nil {
+	stopped := s.prompts.TakeStopped()
+	if stopped != nil {
 		p.content = p.content.Without(stopped.marks)
 	}
 	if err := p.check(); err != nil {
+		s.prompts.KeepStopped(stopped)
 		return err
 	}
 	p.command = s.commandOf(p.content)

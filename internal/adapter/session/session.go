@@ -51,8 +51,7 @@ type Session struct {
 	flights     []*flight.Connection // of the last droids that did, see keptFlights
 	faultReport string               // the path of a report that the user does not know of
 	options     options.State
-	modesChosen int  // how often the user has chosen a mode
-	modeDue     bool // droid has an answer that may change its mode, and has neither reported another mode nor ended a turn since
+	modeOrder   modeOrder
 	usage       usage
 	out         *updates.Sender // to the editor
 	prompts     turns.Queue[*userPrompt]

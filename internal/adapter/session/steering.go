@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"time"
 
@@ -69,12 +70,28 @@ func (s *Session) Steer(c *wire.Call, ticket *Ticket, session string, blocks jso
 	p.missing = s.deps.missing(c.Context, p.content) // a message that joins a turn is not prepared
 	outcome, err := p.steer(c, ticket, asksBack)
 	if err == nil && p.joined != nil {
-		err = <-p.joined.taken
+		err = p.awaitTaken(c.Context)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return outcome, nil
+}
+
+// awaitTaken waits until droid has a message that joins a turn. The end of ctx takes it back, unless it is on its way to droid.
+func (p *userPrompt) awaitTaken(ctx context.Context) *jsonrpc.Error {
+	select {
+	case err := <-p.joined.taken:
+		return err
+	case <-ctx.Done():
+	}
+	p.s.mu.Post(func() {
+		if p.s.prompts.InLine(p.id) {
+			p.joined.settle(acperr.Cancelled())
+			p.s.prompts.CancelOne(time.Now(), p.id)
+		}
+	})
+	return <-p.joined.taken
 }
 
 // joinedMessage holds the state of a user message that belongs to the running prompt: the text of a refusal, or a steering

@@ -85,6 +85,34 @@ func TestCancelWithSteering(t *testing.T) {
 	}
 }
 
+// A message that is taken back before droid is given it does not go there.
+func TestSteeringIsTakenBack(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		script, sent := new(slow), 0
+		e := begin(t, playing(script.script(), v, fakedroid.WithPace(100*time.Millisecond), fakedroid.WithAnswer("droid.add_user_message", func(map[string]any) (any, string) {
+			if sent++; sent == 2 {
+				return fakedroid.Later{After: 200 * time.Millisecond, Then: func(map[string]any) (any, string) { return nil, "no room" }}, ""
+			}
+			return nil, ""
+		})))
+		first := e.prompt("stream first")
+		time.Sleep(150 * time.Millisecond)
+		second, third := e.steer("second", askBack), e.steer("third", askBack)
+		time.Sleep(100 * time.Millisecond)
+		e.notify("$/cancel_request", `{"requestId":`+second+`}`)
+		e.notify("$/cancel_request", `{"requestId":`+third+`}`)
+		e.settle()
+		_, over := e.answered(second)
+		require.False(t, over, "it is on its way")
+		answer, over := e.answered(third)
+		require.True(t, over)
+		require.Equal(t, -32800, answer.Error.Code)
+		require.Contains(t, outcome(e.await(second)), "no room")
+		require.Equal(t, "end_turn", ended(e.await(first)))
+		require.Equal(t, 2, sent)
+	})
+}
+
 // A message that droid does not accept is an error, and the prompt continues.
 func TestSteeringThatDroidRefuses(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {

@@ -1073,20 +1073,29 @@ func TestModeBehindAnAnswer(t *testing.T) {
 	}
 }
 
-// TestModeRightBehindAnAnswer checks that a mode is set when droid has the mode of the answer before it.
+// TestModeRightBehindAnAnswer checks that a mode is set when droid has the mode of the answer before it, also where it reports another one,
+// for a request before the answer, in the meantime.
 func TestModeRightBehindAnAnswer(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(uses(touch), v, fakedroid.WithPace(100*time.Millisecond)))
-		var asked [2]json.RawMessage
-		e.onAsk = func(id, params json.RawMessage) bool { asked = [2]json.RawMessage{id, params}; return true }
-		running := e.prompt("go")
-		time.Sleep(5 * time.Second)
-		e.answer(asked[0], asked[1], func(p permission) string { return p.Option("allow_always") })
-		require.Nil(t, e.set("mode", "normal").Error)
-		require.Equal(t, "end_turn", ended(e.await(running)))
-		require.Contains(t, e.updates(), "mode auto-medium")
-		e.inside(func(s *session.Session) { require.EqualValues(t, "normal", s.OptionState().Mode()) })
-	})
+	for _, before := range []string{"", "auto-low"} {
+		versions(t, func(t *testing.T, v fakedroid.Option) {
+			e := begin(t, func(int) (*droid.Client, error) {
+				return tappedDroid(slowSettings, uses(touch), v, fakedroid.WithPace(time.Second)), nil
+			})
+			var asked [2]json.RawMessage
+			e.onAsk = func(id, params json.RawMessage) bool { asked = [2]json.RawMessage{id, params}; return true }
+			running := e.prompt("go")
+			time.Sleep(time.Minute)
+			if before != "" {
+				e.request("session/set_mode", e.inSession(`,"modeId":`+quoted(before)))
+				e.settle()
+			}
+			e.answer(asked[0], asked[1], func(p permission) string { return p.Option("allow_always") })
+			require.Nil(t, e.set("mode", "normal").Error)
+			require.Equal(t, "end_turn", ended(e.await(running)))
+			require.Contains(t, e.updates(), "mode auto-medium")
+			e.inside(func(s *session.Session) { require.EqualValues(t, "normal", s.OptionState().Mode()) })
+		})
+	}
 }
 
 // A yes that is typed is to what its user had read by then.

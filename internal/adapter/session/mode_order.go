@@ -1,0 +1,40 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// modeOrder keeps the order in which the user sets the mode: by the option, or by an answer to a permission, for which droid may change its
+// mode. droid takes the mode of an answer some 2 ms behind it (0.99 to 0.225), so an option that is set in between would be lost. The zero
+// value is ready.
+type modeOrder struct {
+	chosen int         // how often the user has set the option
+	asked  stream.Mode // that droid is being asked for, for the option
+	due    time.Time   // until when droid may take the mode of an answer that it has; zero if it may not
+}
+
+// modeTime bounds the wait for the mode of an answer. Behind an answer that changes none droid reports nothing.
+const modeTime = 2 * time.Second
+
+// choose notes that the user sets the option. An answer that is not given yet, and may change the mode, comes too late then.
+func (o *modeOrder) choose() { o.chosen++ }
+
+// answered notes that droid has an answer for which it may change its mode.
+func (o *modeOrder) answered(now time.Time) { o.due = now.Add(modeTime) }
+
+// reported notes that droid has changed its mode: if not for the option, then for the answer.
+func (o *modeOrder) reported(mode stream.Mode) {
+	if mode != o.asked {
+		o.due = time.Time{}
+	}
+}
+
+// awaitMode waits until droid has taken the mode of the answer that it has.
+func (s *Session) awaitMode(ctx context.Context) {
+	ctx, cancel := context.WithDeadline(ctx, s.modeOrder.due)
+	defer cancel()
+	_ = s.mu.WaitFor(ctx, "a mode", untilMode, func() bool { return s.modeOrder.due.IsZero() })
+}
