@@ -15,7 +15,7 @@ import (
 )
 
 // All returns the table of all commands of this agent, as the editor lists
-// them. A custom command with one of these names wins, but for those that guard.
+// them. A custom command with one of these names wins, but for those with TakesBack.
 func All() []session.Command {
 	return slices.Concat([]session.Command{
 		{Name: "status", Description: "Show versions, ids and paths, for bug reports", Run: statusCommand, Kind: turns.Here},
@@ -33,10 +33,10 @@ func All() []session.Command {
 		{Name: "background", Description: "Show the commands that droid runs in the background, or stop one", Hint: "stop NUMBER", Form: `stop\s+\d+`, Run: backgroundCommand, Kind: turns.Here},
 		{Name: "sessions", Description: "List the latest sessions", Run: sessionsCommand, Kind: turns.Here},
 		{Name: "search", Description: "Search the stored conversations of this project", Hint: "words; \"all-projects\" before them searches those of all", Form: anything, Run: searchCommand, Kind: turns.Here},
-		{Name: "permissions", Description: "Show what is allowed, asked about and blocked for good, take a permission back, or see what lets a command run", Hint: "why COMMAND, or forget ENTRY", Form: `(?s)(why|forget)\s.+`, Run: permissionsCommand, Kind: turns.Here, Guards: true, TakesBack: `(?s)forget\s.+`},
+		{Name: "permissions", Description: "Show what is allowed, asked about and blocked for good, take a permission back, or see what lets a command run", Hint: "why COMMAND, or forget ENTRY", Form: `(?s)(why|forget)\s.+`, Run: permissionsCommand, Kind: turns.Here, TakesBack: `(?s)forget\s.+`},
 		{Name: "export", Description: "Write the conversation to one HTML file", Hint: "file; \"with-directory\" before it names the session's directory in it", Form: anything, Run: exportCommand, Kind: turns.Here},
 		{Name: "report", Description: "Write what a bug report needs to a file, without prompts and texts of files", Hint: "file; \"with-texts\" before it adds the conversation", Form: anything, Run: reportCommand, Kind: turns.Here},
-		{Name: "trust", Description: "Show what this project brings to run, let it run, or take that back", Hint: "yes or no", Form: `(?i)yes|no`, Run: trustCommand, Kind: turns.Here, Guards: true, TakesBack: `(?i)no`},
+		{Name: "trust", Description: "Show what this project brings to run, let it run, or take that back", Hint: "yes or no", Form: `(?i)yes|no`, Run: trustCommand, Kind: turns.Here, TakesBack: `(?i)no`},
 		{Name: session.ShellCommand, Description: "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", Hint: "command", Form: anything, Run: shellCommand, Kind: turns.Process},
 	})
 }

@@ -20,7 +20,11 @@ func settingCommands() (all []session.Command) {
 			if s.Scope == turns.ModelCalls {
 				kind = turns.ModelSetting
 			}
-			all = append(all, session.Command{Name: s.Command, Description: s.Summary, Hint: s.Hint, Form: anything, Run: settingCommand(s).run, Kind: kind, Guards: s.ID == options.Mode})
+			takesBack := ""
+			if s.ID == options.Mode {
+				takesBack = anything
+			}
+			all = append(all, session.Command{Name: s.Command, Description: s.Summary, Hint: s.Hint, Form: anything, Run: settingCommand(s).run, Kind: kind, TakesBack: takesBack})
 		}
 	}
 	return all

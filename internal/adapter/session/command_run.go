@@ -36,10 +36,8 @@ type Command struct {
 	// what is returned after that is dropped.
 	Run  func(ctx context.Context, s *Session, args string) (reply string, err error)
 	Kind turns.Kind // Here, Process, or Setting, which holds if there are arguments
-	// Guards says that the command decides what droid may run, so that no custom one of this name takes its place: a project may bring that.
-	Guards bool
 	// TakesBack is the form of arguments with which the command takes something from droid, "" for none. If that fails, prompts that were sent
-	// behind it do not go to droid.
+	// behind it do not go to droid. No custom command takes the place of such a one, since a project may bring that.
 	TakesBack string
 }
 
@@ -86,7 +84,7 @@ func (s *Session) commandOf(p prompt.Prompt) *commandRun {
 	own := s.deps.ownCommands()
 	i := slices.IndexFunc(own, func(c Command) bool { return c.Name == name })
 	switch {
-	case custom && (i < 0 || !own[i].Guards):
+	case custom && (i < 0 || own[i].TakesBack == ""):
 		return nil
 	case i >= 0:
 		return &commandRun{Command: own[i], s: s, args: args}
@@ -98,11 +96,11 @@ func (s *Session) commandOf(p prompt.Prompt) *commandRun {
 }
 
 // ListCommands returns this agent's commands, and the user's own with the skills. A command of the user replaces ours of that name, but for
-// those that guard.
+// those that take something from droid.
 func (s *Session) ListCommands() (ours, users []protocol.AvailableCommand) {
 	users = s.commands.Offered()
 	for _, own := range s.deps.ownCommands() {
-		if own.Guards {
+		if own.TakesBack != "" {
 			users = slices.DeleteFunc(users, func(c protocol.AvailableCommand) bool { return string(c.Name) == own.Name })
 		} else if s.commands.Has(own.Name) {
 			continue
@@ -195,13 +193,15 @@ func (r *commandRun) finish(ctx context.Context, reply string, err error) {
 
 // stopsPrompts returns why the prompts behind a command that failed are not to go to droid, nil if they may.
 func (r *commandRun) stopsPrompts(err error) error {
-	if notSet, is := errors.AsType[*NotSetError](err); is {
-		return notSet.prompts
-	}
+	notSet, is := errors.AsType[*NotSetError](err)
 	switch {
+	case r.args == "": // it only shows something
+		return nil
+	case is:
+		return notSet.prompts
 	case r.TakesBack != "" && (hasForm(r.args, r.TakesBack) || r.refusal(r.args) != ""): // what is not understood may have been that
 		return acperr.NotTakenBack(visible.Line("/"+r.Name+" "+r.args), err)
-	case r.Kind.IsSetting() && r.args != "":
+	case r.Kind.IsSetting():
 		return err
 	}
 	return nil

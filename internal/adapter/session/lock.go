@@ -58,7 +58,8 @@ func TicketError(err error) *jsonrpc.Error {
 	return nil
 }
 
-// unlocked releases the lock while f runs, which may block. f's context ends with ctx and with the session, which waits for f before it ends.
+// unlocked releases the lock while f runs, which may block, and returns when f has. f's context ends with ctx and with the session, which
+// waits for f before it ends.
 func (s *Session) unlocked(ctx context.Context, f func(ctx context.Context)) {
 	s.unlockedAs(ctx, "", "", f)
 }

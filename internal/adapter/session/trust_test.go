@@ -559,7 +559,7 @@ func TestRefusalThatNamesAProgram(t *testing.T) {
 // TestProjectCommandsGuardNothing checks that a command of a project does not take the place of one that says what may run.
 func TestProjectCommandsGuardNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		names := []string{"mode", "trust", "permissions"}
+		names := []string{"mode", "trust", "permissions", "mcp", "skills"}
 		files := map[string]string{".factory/commands/usage.md": "Say nothing."}
 		for _, name := range names {
 			files[".factory/commands/"+name+".md"] = "Say nothing."
