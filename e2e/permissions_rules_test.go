@@ -70,7 +70,8 @@ func TestPermissionsAsDroidDoes(t *testing.T) {
 	})
 }
 
-// A removed permission is effective from the next prompt on, and the rest of each file is unchanged.
+// A removed permission is effective from the next prompt on, and the rest of each file is unchanged. If it cannot be removed, a prompt that was
+// sent behind the command does not go to droid.
 func TestPermissionIsTakenBack(t *testing.T) {
 	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -95,6 +96,19 @@ func TestPermissionIsTakenBack(t *testing.T) {
 		before["commandAllowlist"] = after["commandAllowlist"]
 		require.Equal(t, before, after)
 		require.NotContains(t, s.say("/permissions"), "touch zz1")
+
+		settings := filepath.Join(h.dir, ".factory", "settings.json")
+		text, err := os.ReadFile(settings)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(settings, text[:len(text)/2], 0o600))
+		for _, command := range []string{"/permissions forget mkdir only", "/mcp disable none"} {
+			first, behind := s.prompt(command), s.prompt("prompt2x")
+			first.done()
+			require.Contains(t, fmt.Sprint(behind.end(turnLimit).Err), command+"` before it failed", command)
+		}
+		for _, r := range model.Requests() {
+			require.NotContains(t, string(r.Body), "prompt2x")
+		}
 	})
 }
 
