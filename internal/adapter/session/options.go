@@ -29,14 +29,18 @@ func scopeOf(s *Session, id, value string) turns.Scope {
 	return cmp.Or(options.Find(id).Scope, turns.General) // an unknown one is refused in its turn
 }
 
-// tooFree returns why the prompts that were sent behind a change of the mode are not to go to
-// droid: the change failed, and the mode that stays asks less than the one that was wanted.
-// It is nil when they may go.
-func tooFree(stays stream.Mode, id, value string, why *jsonrpc.Error) error {
-	if why == nil || id != options.Mode || stays.AsksAsMuchAs(stream.Mode(value)) {
+// stopsPrompts returns why the prompts that were sent behind a change of an option are not to go to droid: the change failed, and the mode that
+// stays asks less than the one that was wanted, or another model would get them. It is nil when they may go.
+func stopsPrompts(o *options.State, id, value string, why *jsonrpc.Error) error {
+	switch {
+	case why == nil:
 		return nil
+	case id == options.Mode && !o.Mode().AsksAsMuchAs(stream.Mode(value)):
+		return acperr.ModeNotSet(stream.Mode(value).Title(), o.Mode().Title(), why)
+	case id == options.Model || id == options.SpecModel:
+		return acperr.ModelNotSet(o.Titled(id, value), why)
 	}
-	return acperr.ModeNotSet(stream.Mode(value).Title(), stays.Title(), why)
+	return nil
 }
 
 // NotSetError says why an option was not set.
@@ -55,7 +59,7 @@ func (s *Session) SetOption(ctx context.Context, id, value string) *NotSetError 
 	if err == nil {
 		return nil
 	}
-	return &NotSetError{sentence(Plain(err)), tooFree(s.options.Mode(), id, value, err)}
+	return &NotSetError{sentence(Plain(err)), stopsPrompts(&s.options, id, value, err)}
 }
 
 // Option returns an option with its values, nil for one that this droid or client does not have. known is false while no droid runs.
@@ -219,7 +223,7 @@ func (s *Session) ChangeOption(c *wire.Call, ordered func(), id, value string) (
 		return nil, err
 	}
 	err = s.setOption(s.Context, id, value)
-	why := tooFree(s.options.Mode(), id, value, err)
+	why := stopsPrompts(&s.options, id, value, err)
 	result = struct{}{}                                                  // an update has the rest
 	if c.Method == acp.AgentMethodSessionSetConfigOption && err == nil { // the response does
 		list := s.options.ListUpdate()

@@ -239,6 +239,38 @@ func TestPromptBehindAModeThatFails(t *testing.T) {
 	}
 }
 
+// A prompt that was sent behind another model does not go to the one before if droid does not take that.
+func TestPromptBehindAModelThatFails(t *testing.T) {
+	const asked = "The prompt was not sent, because droid did not take "
+	for _, how := range []string{"not today", "ignore", "hang"} {
+		versions(t, func(t *testing.T, v fakedroid.Option) {
+			refuse := how
+			e := begin(t, func(int) (*droid.Client, error) {
+				return tappedDroid(slowSettings, repeats(), v, refusesMode(func() string { return refuse })), nil
+			})
+			for _, change := range []func() string{
+				func() string { return e.request("session/set_model", e.inSession(`,"modelId":"fake-thinker"`)) },
+				func() string { return e.request("session/set_config_option", e.inSession(`,"configId":"spec_model","value":"fake-thinker"`)) },
+				func() string { return e.prompt("/model fake-thinker") },
+			} {
+				id, behind := change(), e.prompt("go")
+				answer := e.await(id)
+				require.True(t, answer.Error != nil || ended(answer) == "end_turn")
+				require.Contains(t, ended(e.await(behind)), asked)
+				require.Equal(t, "end_turn", e.run("I know of it"))
+			}
+			refuse = ""
+			id, behind := e.request("session/set_model", e.inSession(`,"modelId":"fake-thinker"`)), e.prompt("go")
+			require.Nil(t, e.await(id).Error)
+			require.Equal(t, "end_turn", ended(e.await(behind)))
+			refuse = how
+			id, behind = e.request("session/set_config_option", e.inSession(`,"configId":"reasoning_effort","value":"low"`)), e.prompt("go")
+			require.NotNil(t, e.await(id).Error)
+			require.Equal(t, "end_turn", ended(e.await(behind)), "the model is the same")
+		})
+	}
+}
+
 // A change after a prompt that waits for droid waits with it, and can be cancelled.
 func TestChangeBehindAPromptThatWaits(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
