@@ -70,8 +70,8 @@ func TestPermissionsAsDroidDoes(t *testing.T) {
 	})
 }
 
-// A removed permission is effective from the next prompt on, and the rest of each file is unchanged. If it cannot be removed, a prompt that was
-// sent behind the command does not go to droid.
+// A removed permission is effective from the next prompt on, and the rest of each file is unchanged. A prompt that was sent behind a command
+// which takes back nothing does not go to droid.
 func TestPermissionIsTakenBack(t *testing.T) {
 	ofAdapter(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -101,10 +101,13 @@ func TestPermissionIsTakenBack(t *testing.T) {
 		text, err := os.ReadFile(settings)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(settings, text[:len(text)/2], 0o600))
-		for _, command := range []string{"/permissions forget mkdir only", "/mcp disable none"} {
+		for command, why := range map[string]string{
+			"/permissions forget mkdir only": "`/permissions forget mkdir only` before it failed", "/mcp disable none": "`/mcp disable none` before it failed",
+			"/model none": "droid did not take",
+		} {
 			first, behind := s.prompt(command), s.prompt("prompt2x")
 			first.done()
-			require.Contains(t, fmt.Sprint(behind.end(turnLimit).Err), command+"` before it failed", command)
+			require.Contains(t, fmt.Sprint(behind.end(turnLimit).Err), why, command)
 		}
 		for _, r := range model.Requests() {
 			require.NotContains(t, string(r.Body), "prompt2x")

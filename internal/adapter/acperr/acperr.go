@@ -186,10 +186,10 @@ func ModeNotSet(wanted, is string, why *jsonrpc.Error) *jsonrpc.Error {
 		"The mode is %q, in which droid asks less. Set the mode again, then send the prompt again.", wanted, strings.TrimSuffix(Text(why), "."), is))
 }
 
-// ModelNotSet refuses a prompt that was sent behind a change of the model which failed: another model would get it. wanted is in words.
-func ModelNotSet(wanted string, why *jsonrpc.Error) *jsonrpc.Error {
-	return Internal("model_not_set", fmt.Sprintf("The prompt was not sent, because droid did not take %q before it as you had asked: %s. "+
-		"Choose a model, then send the prompt again.", wanted, strings.TrimSuffix(Text(why), ".")))
+// ModelNotSet refuses a prompt that was sent behind a change of the model which failed: another model would get it. wanted is in words. The
+// response to the change says why.
+func ModelNotSet(wanted string) *jsonrpc.Error {
+	return Internal("model_not_set", fmt.Sprintf("The prompt was not sent, because droid did not take %q before it as you had asked. Choose a model, then send the prompt again.", wanted))
 }
 
 // NotTakenBack refuses a prompt that was sent behind a command which was to take something from droid, and failed.

@@ -38,7 +38,7 @@ func stopsPrompts(o *options.State, id, value string, why *jsonrpc.Error) error 
 	case id == options.Mode && !o.Mode().AsksAsMuchAs(stream.Mode(value)):
 		return acperr.ModeNotSet(stream.Mode(value).Title(), o.Mode().Title(), why)
 	case id == options.Model || id == options.SpecModel:
-		return acperr.ModelNotSet(o.Titled(id, value), why)
+		return acperr.ModelNotSet(o.Titled(id, value))
 	}
 	return nil
 }
