@@ -250,7 +250,9 @@ func TestPromptBehindAModelThatFails(t *testing.T) {
 			})
 			for _, change := range []func() string{
 				func() string { return e.request("session/set_model", e.inSession(`,"modelId":"fake-thinker"`)) },
-				func() string { return e.request("session/set_config_option", e.inSession(`,"configId":"spec_model","value":"fake-thinker"`)) },
+				func() string {
+					return e.request("session/set_config_option", e.inSession(`,"configId":"spec_model","value":"fake-thinker"`))
+				},
 				func() string { return e.prompt("/model fake-thinker") },
 			} {
 				id, behind := change(), e.prompt("go")
