@@ -129,6 +129,7 @@ func TestPanicOfACancel(t *testing.T) {
 			s.Prompts().Cancel(time.Now())
 		})
 		close(hang)
+		synctest.Wait()
 		e.agent.Texts.ResolveBy(resolve)
 		e.await(running)
 		require.Equal(t, "end_turn", e.run("next"))

@@ -331,6 +331,7 @@ func TestCancelWhileASubagentsFileIsRead(t *testing.T) {
 		}
 		running := e.prompt("go")
 		time.Sleep(500 * time.Millisecond)
+		synctest.Wait()
 		require.Equal(t, 2, reads)
 		e.cancel()
 		require.Equal(t, "cancelled", ended(e.await(running)))

@@ -1085,6 +1085,7 @@ func TestModeRightBehindAnAnswer(t *testing.T) {
 			e.onAsk = func(id, params json.RawMessage) bool { asked = [2]json.RawMessage{id, params}; return true }
 			running := e.prompt("go")
 			time.Sleep(time.Minute)
+			e.settle()
 			if before != "" {
 				e.request("session/set_mode", e.inSession(`,"modeId":`+quoted(before)))
 				e.settle()
