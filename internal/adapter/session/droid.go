@@ -216,8 +216,9 @@ const (
 	atEnd
 )
 
-// endDroid ends the session's droid, if it has one, and logs why. It is the only function of a session that does. A caller that can ask the
-// user about commands in the background asks before; otherwise the user is notified here.
+// endDroid ends the session's droid, if it has one, and logs why. It is the only function of a session that does. One that is being started is
+// not ended: it gets no prompt without a look at what it was started with. A caller that can ask the user about commands in the background asks
+// before; otherwise the user is notified here.
 func (s *Session) endDroid(how droidEnd, why string) {
 	if how == replaced {
 		s.drainEvents() // what it has said already is shown
