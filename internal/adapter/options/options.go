@@ -85,6 +85,9 @@ func (o *State) Loading() Before {
 	return Before{o.settings, o.owed}
 }
 
+// LoadingAgain says that the droid which loaded the session died: its mode from before the load is owed again.
+func (o *State) LoadingAgain(before Before) { o.owed = cmp.Or(o.owed, before.mode) }
+
 // Loaded ends that a mode is owed, if droid has reported that mode or one that asks for more.
 func (o *State) Loaded() {
 	if o.owed != "" && o.Mode().AsksAsMuchAs(o.owed) {
@@ -94,7 +97,7 @@ func (o *State) Loaded() {
 
 // Owed returns the mode that a session had before a load, as long as droid has not taken
 // it back and may be in one that asks less; "" where all is well. No prompt may go to droid
-// until it has that mode, or the user has chosen another one. Loading sets it, Reported and Chosen clear it.
+// until it has that mode, or the user has chosen another one. Loading and LoadingAgain set it, Reported and Chosen clear it.
 func (o *State) Owed() stream.Mode { return o.owed }
 
 // LosesNothing reports whether a mode asks for all that the session's asks for, and the one that is owed.

@@ -29,6 +29,10 @@ func TestModeThatWasNotTakenBack(t *testing.T) {
 	reported(&o, stream.ModeNormal) // it had taken the mode, and did not say so any more
 	require.Empty(t, o.Owed())
 	require.Empty(t, o.ToRestore(stream.Version{}, before))
+
+	o.LoadingAgain(before) // since it has died, and the next one may refuse
+	reported(&o, stream.ModeAutoLow)
+	require.Equal(t, stream.ModeNormal, o.Owed())
 }
 
 // TestRestoredSettings checks that the settings marked as restored are requested from the next droid.

@@ -199,6 +199,9 @@ func (s *Session) ForkAt(ctx context.Context, ordered func(), point *protocol.Ai
 		return s.copyHere(ctx)
 	}
 	client, from, title := s.proc.Client(), s.droidID, s.name.Title()
+	if client == nil { // it died behind the load
+		return "", acperr.Crash(s.proc.LastCrash(), s.prompts.GaveUp())
+	}
 	failure := s.unlockedFor(ctx, launch.Time, func(ctx context.Context) (err error) {
 		id, err = copyUpTo(ctx, client, from, title, prompt)
 		return err

@@ -88,8 +88,8 @@ func NamesRule(text string, k rules.Rule) bool {
 func (s *Session) TakeBackRules(ctx context.Context, text string) (removed bool, left []rules.Rule, err error) {
 	ctx = s.uncancellable(ctx)
 	defer func() {
-		if removed && s.Context.Err() == nil {
-			s.endDroid(replaced, "it goes by a list of commands that was changed")
+		if removed {
+			s.endStarted(ctx, "it goes by a list of commands that was changed")
 		}
 	}()
 	for try := 0; ; try++ {

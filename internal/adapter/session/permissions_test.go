@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/adapter/session"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/testing/fakedroid"
 )
@@ -168,6 +169,31 @@ func TestPromptBehindAPermissionThatStays(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Nor does a droid that has read it and is still being started, see TestDroidEndsWithAPermission.
+func TestStartingDroidEndsWithAPermission(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		ruled(t, `{"commandAllowlist":["touch"]}`)
+		var store fakedroid.Sessions
+		e := begin(t, func(n int) (*droid.Client, error) {
+			return tappedDroid(func(line []byte) {
+				if n == 2 && strings.Contains(string(line), "load_session") {
+					time.Sleep(10 * time.Second)
+				}
+			}, repeats(), fakedroid.WithVersion(fakedroid.V0225), fakedroid.WithSessions(&store)), nil
+		})
+		require.Equal(t, "end_turn", e.run("hello"))
+		e.inside(func(s *session.Session) { s.ReplaceDroid() })
+		id := e.prompt("hello")
+		e.settle()
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		require.Contains(t, e.answerTo("/permissions forget touch"), "Taken back")
+		require.Equal(t, "end_turn", e.run("again"))
+		require.Equal(t, 3, e.starts)
+	})
 }
 
 // A droid that has read a permission does not outlive its removal, whether that is cancelled or what follows fails.

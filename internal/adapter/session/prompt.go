@@ -230,8 +230,8 @@ func (p *userPrompt) begin() {
 	p.cancelPreparation = cancel
 	s.mu.Go(func() {
 		client, err := p.prepare(ctx)
-		for err == nil && ctx.Err() == nil && (client == nil || s.proc.Client() != client || s.proc.Ending()) { // something else has ended it
-			client, err = p.prepare(ctx)
+		for err == nil && ctx.Err() == nil && (client == nil || s.proc.Client() != client || s.proc.Ending() || s.deps.Accounts.Revoked(client)) {
+			client, err = p.prepare(ctx) // something else has ended it, or is to
 		}
 		switch {
 		case ctx.Err() != nil: // the prompt has ended, or is prepared again
@@ -243,9 +243,9 @@ func (p *userPrompt) begin() {
 	})
 }
 
-// prepare returns the droid that may have the prompt, or why none may; nil if there is none now. Each step may give the lock up, and only a
-// stricter mode is set in the meantime (see turns.Stricter): what a step uses of the session it reads when it has the lock again. Files of
-// the project may change at any time, so that is looked at last.
+// prepare returns the droid that may have the prompt, or why none may; nil if there is none now. Each step may give the lock up. In the meantime
+// a stricter mode may be set (see turns.Stricter), and the agent's logins and provider may change, which begin looks at again: what a step uses
+// of the session it reads when it has the lock again. Files of the project may change at any time, so that is looked at last.
 func (p *userPrompt) prepare(ctx context.Context) (client *droid.Client, err *jsonrpc.Error) {
 	s, crashed := p.s, p.s.prompts.Crashed()
 	if err := p.renew(ctx); err != nil {

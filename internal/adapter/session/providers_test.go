@@ -1,11 +1,14 @@
 package session_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +20,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/gateway"
 	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/workspace/trust"
 )
 
 const (
@@ -166,6 +170,48 @@ func TestProviderReplacesDroids(t *testing.T) {
 			require.True(t, models == "" || e.dirs[i] != "", "and gets no keys for that")
 		}
 	})
+}
+
+// A prompt that is being prepared, or droid for it, does not go to a droid whose provider is taken back meanwhile.
+func TestProviderTakenBackDuringAPreparation(t *testing.T) {
+	for _, starts := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var store fakedroid.Sessions
+			var mu sync.Mutex
+			var got []int // the droids that got prompts
+			e := connect(t, func(n int) (*droid.Client, error) {
+				return tappedDroid(func(line []byte) {
+					switch {
+					case bytes.Contains(line, []byte("add_user_message")):
+						mu.Lock()
+						defer mu.Unlock()
+						got = append(got, n)
+					case starts && bytes.Contains(line, []byte("load_session")):
+						time.Sleep(time.Second)
+					}
+				}, says("hi"), fakedroid.WithSessions(&store)), nil
+			})
+			home := t.TempDir()
+			e.agent.Config.Trust = trust.New(trust.Options{Home: home, File: filepath.Join(home, "trust.json")})
+			e.lists("a")
+			require.Nil(t, e.call("providers/set", setMain).Error)
+			e.beginSession()
+			if starts {
+				e.inside(func(s *session.Session) { s.ReplaceDroid() })
+			} else {
+				e.hanging.begin("Trust.Look")
+			}
+			id := e.prompt("hello")
+			e.settle()
+			require.Nil(t, e.call("providers/disable", `{"providerId":"main"}`).Error)
+			e.hanging.revive()
+			require.Equal(t, "end_turn", ended(e.await(id)))
+			mu.Lock()
+			defer mu.Unlock()
+			require.Len(t, got, 1)
+			require.Empty(t, e.models()[got[0]-1])
+		})
+	}
 }
 
 // offeredModels returns the last list of options that the client was sent.

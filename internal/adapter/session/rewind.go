@@ -56,6 +56,9 @@ type RewindPlan struct {
 // PlanRewind looks what going back to before a prompt of a history does, to files as well if these are wanted.
 func (s *Session) PlanRewind(ctx context.Context, info *stream.SessionInfo, to RewindPoint, wanted bool) (*RewindPlan, error) {
 	p := &RewindPlan{to: to, named: s.name.Given(), w: rewinding{s: s, client: s.proc.Client(), session: s.droidID, cwd: s.cwd, overlay: s.fileCalls.overlay}}
+	if p.w.client == nil { // it died behind the load
+		return nil, Failed(NotRewound, s.proc.LastCrash())
+	}
 	err := s.callBounded(ctx, func(ctx context.Context) error {
 		p.next = s.deps.Threads.Successor(ctx, p.w.session)
 		found, at, err := rewindFiles(ctx, p.w.client, p.w.session, to, info.Messages, p.w.cwd, wanted)

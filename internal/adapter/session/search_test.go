@@ -186,7 +186,11 @@ func TestSearchesOneAtATime(t *testing.T) {
 		s := openSearched(t)
 		s.hangs = true
 		const params = `{"query":"x","cwd":"/workspace"}`
-		first, second, third := s.request("_droid/search", params), s.request("_droid/search", params), s.prompt("/search y")
+		first := s.request("_droid/search", params)
+		s.settle()
+		second := s.request("_droid/search", params)
+		s.settle()
+		third := s.prompt("/search y")
 		s.settle()
 		require.Equal(t, []string{"x"}, s.queries)
 		s.notify("$/cancel_request", `{"requestId":`+second+`}`)

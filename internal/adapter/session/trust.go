@@ -310,8 +310,9 @@ func (s *Session) AnswerTrust(ctx context.Context, word string) (text string, er
 	if answer.Shows && acting.Err() == nil {
 		s.showed(answer.Project)
 	}
-	if answer.Changed && acting.Err() == nil {
-		s.endDroid(replaced, "the user has answered whether the project is trusted")
+	if answer.Changed {
+		s.async(func(context.Context) { s.deps.Launcher.Spare.Renew() })
+		s.endStarted(acting, "the user has answered whether the project is trusted")
 	}
 	return answer.Text, nil
 }
