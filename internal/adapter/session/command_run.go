@@ -41,6 +41,7 @@ type Command struct {
 	TakesBack string
 }
 
+// hasForm reports whether arguments have a form of a command.
 func hasForm(args, form string) bool {
 	return regexp.MustCompile("^(?:" + form + ")$").MatchString(args)
 }
