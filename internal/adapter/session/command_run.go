@@ -208,13 +208,14 @@ func (r *commandRun) stopsPrompts(err error) error {
 	return nil
 }
 
-// failBehind ends the prompts that the editor sent behind a command that failed, before it could know that.
-func (r *commandRun) failBehind(end turns.End) {
+// failBehind ends the prompts that the editor sent behind a command that failed, before it could know that. read is the number of lines that
+// were read before the response.
+func (r *commandRun) failBehind(end turns.End, read int64) {
 	if end.Err != nil {
 		r.failed = r.stopsPrompts(end.Err)
 	}
 	if r.failed != nil {
-		r.s.refuseRead(r.failed)
+		r.s.refused = refusedLines{read, r.failed}
 		r.s.prompts.FailSince(end.ID, r.failed)
 	}
 }

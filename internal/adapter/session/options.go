@@ -230,45 +230,20 @@ func (s *Session) ChangeOption(c *wire.Call, ordered func(), id, value string) (
 		s.out.MarkSent(list)
 		result = protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
 	}
+	if why != nil {
+		s.refused = refusedLines{s.deps.Conn.Lines(), why}
+	}
 	s.deps.Respond(c, result, err)
-	s.finishChange(change, why)
+	s.prompts.FinishChange(change, why)
 	return result, err
 }
 
-// refusedLines says that the prompts on the editor's lines up to a number are not to go to droid, and why: they were sent behind what failed,
-// such as a stricter mode.
-type refusedLines struct {
-	upTo int64
-	why  error
-}
-
-// refuseRead refuses the prompts that the editor has sent and that have not reached the session. What the connection has not begun to read is
-// not known; what it reads between a response and this call is refused, rather one prompt too many than one too few.
-func (s *Session) refuseRead(why error) { s.refused = refusedLines{s.deps.Conn.Lines(), why} }
-
-// finishChange ends a change, when its request is being answered. why, if not nil, ends the prompts that the editor sent before it could know
-// that.
-func (s *Session) finishChange(change *turns.Change, why error) {
-	if why != nil {
-		s.refuseRead(why)
-	}
-	s.prompts.FinishChange(change, why)
-}
-
-// loseChanges ends all changes, and with why the prompts that the editor sent behind them, see finishChange.
+// loseChanges ends all changes, and with why the prompts that the editor sent behind them.
 func (s *Session) loseChanges(why error) {
 	if s.prompts.Changing(turns.General) > 0 {
-		s.refuseRead(why)
+		s.refused = refusedLines{s.deps.Conn.Lines(), why}
 	}
 	s.prompts.LoseChanges(why)
-}
-
-// checkLine returns an error for a prompt that was refused before it reached the session.
-func (p *userPrompt) checkLine() (err *jsonrpc.Error) {
-	if p.line <= p.s.refused.upTo {
-		_, err = acperr.Stop(turns.End{Err: p.s.refused.why}, false)
-	}
-	return err
 }
 
 // ListOptions returns the options as they are now. See Enter for ordered.

@@ -167,6 +167,22 @@ func (p *userPrompt) admit() *jsonrpc.Error {
 	return nil
 }
 
+// refusedLines says that the prompts on the editor's lines up to a number are not to go to droid, and why: they were sent behind what failed,
+// such as a stricter mode. Those on their way when its response leaves are not among them: what the connection has not begun to read then is
+// not known. One that is sent behind that response goes, as its user knows.
+type refusedLines struct {
+	upTo int64
+	why  error
+}
+
+// checkLine returns an error for a prompt that was refused before it reached the session.
+func (p *userPrompt) checkLine() (err *jsonrpc.Error) {
+	if p.line <= p.s.refused.upTo {
+		_, err = acperr.Stop(turns.End{Err: p.s.refused.why}, false)
+	}
+	return err
+}
+
 // check refuses at once what no session can take. What depends on the session is seen
 // when the prompt goes to droid, as what was asked before it may change that.
 func (p *userPrompt) check() *jsonrpc.Error {
@@ -500,8 +516,9 @@ func (s *Session) refusedLate(ev stream.LateError) {
 // endPrompt answers a prompt, once.
 func (s *Session) endPrompt(end turns.End) {
 	p := s.prompts.Remove(end.ID)
+	read := s.deps.Conn.Lines()
 	if p.command != nil {
-		defer p.command.failBehind(end) // behind the response
+		defer func() { p.command.failBehind(end, read) }() // behind the response
 	}
 	defer p.respond(nil, acperr.Lost()) // where this panics
 	p.cancelled = end.Cancelled
@@ -520,6 +537,7 @@ func (s *Session) endPrompt(end turns.End) {
 	if end.Empty {
 		s.notify("The model gave an empty answer.")
 	}
+	read = s.deps.Conn.Lines()
 	p.answer(acperr.Stop(end, s.prompts.GaveUp()))
 	// ACP forbids updates of a cancelled turn after its response (prompt turn). The next turn reports what this one used.
 	if end.ByDroid && !end.Cancelled {

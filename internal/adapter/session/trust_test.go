@@ -1042,63 +1042,6 @@ func TestCancelBeforeASteeredPromptIsSent(t *testing.T) {
 	})
 }
 
-// TestModeBehindAnAnswer checks that an answer which is being prepared does not replace a mode that the user has chosen behind it.
-func TestModeBehindAnAnswer(t *testing.T) {
-	for _, tc := range []struct {
-		before, mode string
-		tool         fakedroid.Tool
-	}{{"normal", "normal", touch}, {"normal", "spec", touch}, {"spec", "spec", plan}} {
-		t.Run(tc.before+" "+tc.mode, func(t *testing.T) {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				e := connect(t, playing(uses(tc.tool), v))
-				home := t.TempDir()
-				e.agent.Config.Trust = trust.New(trust.Options{Home: home, File: filepath.Join(home, "trust.json")})
-				e.beginSession()
-				require.Nil(t, e.set("mode", tc.before).Error)
-				var asked [2]json.RawMessage
-				e.onAsk = func(id, params json.RawMessage) bool { asked = [2]json.RawMessage{id, params}; return true }
-				running := e.prompt("go")
-				e.settle()
-				e.hanging.begin("Trust.Look")
-				e.answer(asked[0], asked[1], func(p permission) string { return p.Option("allow_always") })
-				e.settle()
-				require.True(t, e.hanging.wasReached())
-				require.Nil(t, e.set("mode", tc.mode).Error)
-				e.hanging.revive()
-				require.Equal(t, "end_turn", ended(e.await(running)))
-				require.Contains(t, strings.Join(e.updates(), "\n"), "so this was not allowed")
-				e.inside(func(s *session.Session) { require.EqualValues(t, tc.mode, s.OptionState().Mode()) })
-			})
-		})
-	}
-}
-
-// TestModeRightBehindAnAnswer checks that a mode is set when droid has the mode of the answer before it, also where it reports another one,
-// for a request before the answer, in the meantime.
-func TestModeRightBehindAnAnswer(t *testing.T) {
-	for _, before := range []string{"", "auto-low"} {
-		versions(t, func(t *testing.T, v fakedroid.Option) {
-			e := begin(t, func(int) (*droid.Client, error) {
-				return tappedDroid(slowSettings, uses(touch), v, fakedroid.WithPace(time.Second)), nil
-			})
-			var asked [2]json.RawMessage
-			e.onAsk = func(id, params json.RawMessage) bool { asked = [2]json.RawMessage{id, params}; return true }
-			running := e.prompt("go")
-			time.Sleep(time.Minute)
-			e.settle()
-			if before != "" {
-				e.request("session/set_mode", e.inSession(`,"modeId":`+quoted(before)))
-				e.settle()
-			}
-			e.answer(asked[0], asked[1], func(p permission) string { return p.Option("allow_always") })
-			require.Nil(t, e.set("mode", "normal").Error)
-			require.Equal(t, "end_turn", ended(e.await(running)))
-			require.Contains(t, e.updates(), "mode auto-medium")
-			e.inside(func(s *session.Session) { require.EqualValues(t, "normal", s.OptionState().Mode()) })
-		})
-	}
-}
-
 // A yes that is typed is to what its user had read by then.
 func TestTypedYesIsToWhatWasShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

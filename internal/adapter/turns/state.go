@@ -52,7 +52,7 @@ func (m *Machine) Cancelled(id ID) bool {
 	return p != nil && p.cancelled
 }
 
-// Stopping reports whether the running prompt was cancelled and droid works on it.
+// Stopping reports whether the running prompt is for droid, was cancelled, and has not ended.
 func (m *Machine) Stopping() bool {
 	p := m.running()
 	return p != nil && p.cancelled && p.toDroid()

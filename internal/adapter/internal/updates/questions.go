@@ -34,7 +34,7 @@ type Question struct {
 	request interface{ Withdraw() bool } // the step that was sent to the editor, nil between two
 	asking  bool                         // in WaitUntil or Run; else it was answered, and the answer is being prepared
 	cancel  context.CancelFunc           // of Context, nil before
-	ended   func(Outcome)                // see Questions.Open
+	atEnd   func(Outcome)                // see Questions.Open
 }
 
 // Outcome is the result of a question.
@@ -49,10 +49,11 @@ const (
 	Withdrawn
 )
 
-// Open adds a question behind the open ones. Close ends it, as does withdrawing it while it waits; then ended is called with its
-// outcome, unless it is nil.
-func (d *Questions) Open(id string, ended func(Outcome)) *Question {
-	q := &Question{of: d, id: id, ended: ended}
+// Open adds a question behind the open ones. Close ends it, as does withdrawing it while it waits; then atEnd is called with its outcome,
+// unless it is nil. It is called in the goroutine that withdraws the question, possibly within an action of the turn machine, so it must not
+// release the lock.
+func (d *Questions) Open(id string, atEnd func(Outcome)) *Question {
+	q := &Question{of: d, id: id, atEnd: atEnd}
 	d.open = append(d.open, q)
 	return q
 }
@@ -125,8 +126,8 @@ func (q *Question) Close() Outcome {
 	d := q.of
 	if i := slices.Index(d.open, q); i >= 0 {
 		d.open = slices.Delete(d.open, i, i+1)
-		if q.ended != nil {
-			q.ended(q.outcome)
+		if q.atEnd != nil {
+			q.atEnd(q.outcome)
 		}
 	}
 	return q.outcome
