@@ -83,10 +83,11 @@ func (s *Session) start(ctx context.Context, historyLimit int) {
 			_ = s.waitFor(s.Context, "the settings from before", needGone) // its end is in the events
 		}
 		info, failure = told, nil
-		if s.proc.Client() == nil {
+		died := s.proc.Client() == nil
+		if died {
 			s.options.LoadingAgain(before)
 		}
-		switch died := s.proc.Client() == nil; {
+		switch {
 		case died && s.out.Opened() && !s.prompts.GaveUp() && tries < turns.MaxCrashes:
 			tries++ // it was given no prompt, so none fails with it; a command that waits for it does, see turns.Machine.OutputRead
 			continue
@@ -219,9 +220,9 @@ const (
 	atEnd
 )
 
-// endStarted ends a droid that has read what a command has changed, also one that is being started. If ctx has ended, a panic has ended the
-// command, and the droid with it.
-func (s *Session) endStarted(ctx context.Context, why string) {
+// endAfterStart ends the droid that has read what a command has changed, also one that is being started. If ctx has ended, a panic has ended
+// the command, and the droid with it.
+func (s *Session) endAfterStart(ctx context.Context, why string) {
 	_ = s.waitFor(ctx, "a command", needStart)
 	if ctx.Err() == nil {
 		s.endDroid(replaced, why)
@@ -229,7 +230,7 @@ func (s *Session) endStarted(ctx context.Context, why string) {
 }
 
 // endDroid ends the session's droid, if it has one, and logs why. It is the only function of a session that does. One that is being started is
-// not ended, see endStarted. A caller that can ask the user about commands in the background asks before; otherwise the user is notified here.
+// not ended, see endAfterStart. A caller that can ask the user about commands in the background asks before; otherwise the user is notified here.
 func (s *Session) endDroid(how droidEnd, why string) {
 	if how == replaced {
 		s.drainEvents() // what it has said already is shown

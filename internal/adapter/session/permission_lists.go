@@ -89,7 +89,7 @@ func (s *Session) TakeBackRules(ctx context.Context, text string) (removed bool,
 	ctx = s.uncancellable(ctx)
 	defer func() {
 		if removed {
-			s.endStarted(ctx, "it goes by a list of commands that was changed")
+			s.endAfterStart(ctx, "it goes by a list of commands that was changed")
 		}
 	}()
 	for try := 0; ; try++ {

@@ -312,7 +312,7 @@ func (s *Session) AnswerTrust(ctx context.Context, word string) (text string, er
 	}
 	if answer.Changed {
 		s.async(func(context.Context) { s.deps.Launcher.Spare.Renew() })
-		s.endStarted(acting, "the user has answered whether the project is trusted")
+		s.endAfterStart(acting, "the user has answered whether the project is trusted")
 	}
 	return answer.Text, nil
 }

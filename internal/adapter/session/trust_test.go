@@ -556,8 +556,8 @@ func TestRefusalThatNamesAProgram(t *testing.T) {
 	})
 }
 
-// TestProjectCommandsGuardNothing checks that a command of a project does not take the place of one that says what may run.
-func TestProjectCommandsGuardNothing(t *testing.T) {
+// TestCustomCommandsOfAProject checks that none takes the place of a command of ours that takes something from droid.
+func TestCustomCommandsOfAProject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		names := []string{"mode", "trust", "permissions", "mcp", "skills"}
 		files := map[string]string{".factory/commands/usage.md": "Say nothing."}
