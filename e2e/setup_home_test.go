@@ -182,10 +182,13 @@ func droidsOf() []string {
 	return []string{oldDroid, newDroid}
 }
 
-// ofAdapter marks a test of what internal/quirks, droid, adapter and workspace decide: a short run leaves it out, as CI has one where none of
-// these has changed (.ci/run).
+// adapterEnv has a short run include the tests that call ofAdapter.
+const adapterEnv = "DROID_ACP_E2E_ADAPTER"
+
+// ofAdapter marks a test of what internal/quirks, droid, adapter and workspace decide: a short run leaves it out, but for adapterEnv, which CI
+// sets unless the change is in what they do not need (.ci/run).
 func ofAdapter(t *testing.T) {
-	if testing.Short() && os.Getenv(keepEnv) == "" {
+	if testing.Short() && os.Getenv(adapterEnv) == "" && os.Getenv(keepEnv) == "" {
 		t.Skip("nothing that decides this has changed")
 	}
 }
