@@ -28,6 +28,9 @@ type Decision struct {
 	Words  string // the user's message to the model with a refusal, or ""
 }
 
+// Refusal is the decision where there is no clear choice.
+func Refusal() Decision { return Decision{Option: stream.OptionCancel} }
+
 // PermissionContext is the state of a session that a permission request depends on.
 type PermissionContext struct {
 	Directories []string    // of the session: working and additional directories
@@ -72,7 +75,7 @@ func (v *View) Permission(ev quirks.PermissionRequested, files Files, set Permis
 	}
 	p.After = v.take()
 	p.permissionDialog = permissionDialog{names: v.client.MayShowOptionNames(), shown: titled(shown, v.client.ClientProfile), options: options, plans: plans,
-		decision: Decision{Option: stream.OptionCancel}}
+		decision: Refusal()}
 	if v.client.Air {
 		p.meta = protocol.AirPermissionMeta(p.shown.Title, "", slices.ContainsFunc(ev.Tools, isRisky))
 	}

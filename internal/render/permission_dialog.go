@@ -126,13 +126,13 @@ func (d *permissionDialog) FormFilled(result *protocol.ElicitationResult) {
 }
 
 func (d *permissionDialog) refuse() {
-	d.decision, d.over = Decision{Option: stream.OptionCancel}, true
+	d.decision, d.over = Refusal(), true
 }
 
 // Decision returns the user's answer. Until the dialog is over, it is a refusal.
 func (d *permissionDialog) Decision() Decision {
 	if !d.over {
-		return Decision{Option: stream.OptionCancel}
+		return Refusal()
 	}
 	return d.decision
 }

@@ -300,25 +300,26 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 		return
 	}
 	p.used = sumUsage(p.used, ev.Used)
-	compaction, dropped := render.Compacted, ev.Outcome == quirks.Dropped
-	switch {
-	case s.prompts.Cancelled(p.id):
-		compaction = render.CompactionCancelled
-	case dropped:
-		s.log.Info("droid threw a prompt away; it is sent again")
-		s.prompts.Dropped(ev.RequestID)
-		return
-	case ev.Outcome == quirks.Failed:
-		compaction = render.CompactionFailed
-	}
-	if s.prompts.Runs(p.id) {
-		s.update(s.show.EndTurn(compaction)...) // before the response
+	cancelled, dropped := s.prompts.Cancelled(p.id), ev.Outcome == quirks.Dropped
+	if s.prompts.Runs(p.id) && (cancelled || !dropped) {
+		s.update(s.show.EndTurn(compactionOf(ev, cancelled))...) // before the response
 	}
 	if dropped {
+		s.log.Info("droid threw a prompt away; unless it was cancelled it is sent again")
 		s.prompts.Dropped(ev.RequestID)
-	} else {
-		s.prompts.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev))
+		return
 	}
+	s.prompts.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev))
+}
+
+func compactionOf(ev quirks.TurnEnded, cancelled bool) render.CompactionEnd {
+	switch {
+	case cancelled:
+		return render.CompactionCancelled
+	case ev.Outcome == quirks.Failed:
+		return render.CompactionFailed
+	}
+	return render.Compacted
 }
 
 func outcomeOf(ev quirks.TurnEnded) turns.How {

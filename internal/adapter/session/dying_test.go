@@ -249,3 +249,29 @@ func TestDroidDiesTwiceOverSettings(t *testing.T) {
 		require.Contains(t, strings.Join(e.updates(), "\n"), "re: two")
 	})
 }
+
+// TestCrashMidTurn: the prompt ends with the cause and droid's last words, and
+// the next prompt finds a droid that has loaded the session.
+func TestCrashMidTurn(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		store := fakedroid.WithSessions(new(fakedroid.Sessions))
+		e := begin(t, func(n int) (*droid.Client, error) {
+			if n > 1 {
+				return fakeDroid(uses(touch), v, store), nil
+			}
+			return fakeDroid(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+				if err := d.Use("", "half a sen", touch); err != nil {
+					return err
+				}
+				return d.Die(1, "")
+			}), v, store), nil
+		})
+		require.Contains(t, e.run("go"), "-32603 ")
+		require.Equal(t, "end_turn", e.run("again"))
+		got := e.updates()
+		require.Contains(t, got, "agent: \n\nDone.")
+		require.Contains(t, got, "thought: droid had ended and was started again; the session continues.")
+		require.Contains(t, got, "tool_call t1 pending touch a")
+		require.Contains(t, got, "tool_call t1~2 pending touch a", "the new process uses the same id for another call")
+	})
+}

@@ -15,16 +15,19 @@ import (
 
 // permissionRequest is a request of droid's that the user decides about.
 type permissionRequest struct {
-	s     *Session
-	ev    quirks.PermissionRequested
-	files render.Files // as the user is shown them
+	s        *Session
+	ev       quirks.PermissionRequested
+	files    render.Files       // as the user is shown them
+	session  string             // the user sees it in: that of a subagent, "" for this one
+	shown    *render.Permission // nil before, and when its outcome was shown
+	decision render.Decision    // that droid gets when the question closes: a refusal until the user's answer is prepared
 }
 
 // askPermission shows what droid wants to do and gives droid the user's answer. Whatever is not a
 // clear choice of an offered option is "cancel", and a request that droid has stopped waiting for
 // gets none.
 func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequested, files render.Files) {
-	r := &permissionRequest{s, ev, files}
+	r := &permissionRequest{s: s, ev: ev, files: files, decision: render.Refusal()}
 	if s.proc.Client() == nil {
 		return // it has died in the meantime
 	}
@@ -32,52 +35,68 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 		r.answer(stream.OptionCancel)
 		return
 	}
-	var p *render.Permission
 	session, view := s.asker(ev)
-	decision := render.Decision{Option: stream.OptionCancel}
-	answered := func() {
-		if p == nil {
-			return
-		}
-		s.updateIn(session, p.After...)
-		if !p.Refused {
-			s.subagentAsks(session, -1)
-		}
-		p = nil
-	}
-	q := s.questions.Open(ev.RequestID, func(outcome updates.Outcome) {
-		answered()
-		switch outcome {
-		case updates.NotWithdrawn:
-			r.give(decision)
-		case updates.Refused:
-			r.answer(stream.OptionCancel)
-		}
-	})
-	defer q.Close()
-	q.Concurrent, q.Session = ev.Subagent != "", session
+	q := s.questions.Open(ev.RequestID, r.close)
+	defer q.Close() // also after a panic: that is a refusal
+	q.Concurrent, q.Session, r.session = ev.Subagent != "", session, session
 	if s.awaitAskable(ctx, q) != updates.NotWithdrawn {
 		return
 	}
-	if session != "" {
+	p := r.show(view)
+	if !p.Refused && q.Run(ctx, s.out, p) == updates.NotWithdrawn {
+		r.decision = r.decide(ctx, q, p.Decision())
+	}
+}
+
+// show shows the request to the user, who is then asked.
+func (r *permissionRequest) show(view *render.View) *render.Permission {
+	s, ev := r.s, r.ev
+	if r.session != "" {
 		ev.Subagent = "" // its session says it
 	}
-	p = view.Permission(ev, files, render.PermissionContext{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Supports(stream.TakesEditedPlan),
+	r.shown = view.Permission(ev, r.files, render.PermissionContext{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Supports(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
-	if !p.Refused {
-		s.subagentAsks(session, +1)
+	if !r.shown.Refused {
+		s.subagentAsks(r.session, +1)
 	}
-	s.updateIn(session, p.Before...)
-	if !p.Refused && q.Run(ctx, s.out, p) == updates.NotWithdrawn {
-		chosen := p.Decision()
-		modes := s.modeOrder.chosen
-		answered()                      // a cancel ends the turn during what follows
-		d := r.prepared(ctx, q, chosen) // the request stays open in the meantime, so that a cancel, or a panic, still refuses it
-		if s.modeOrder.chosen != modes && r.changesMode(d) && !q.IsWithdrawn() {
-			s.update(render.Notice("You chose a mode before your answer reached droid, and the answer might have replaced it, so this was not allowed. Ask for it again if you still want it."))
-			return
-		}
-		decision = d
+	s.updateIn(r.session, r.shown.Before...)
+	return r.shown
+}
+
+// showOutcome shows the user's answer, or that there is none, once.
+func (r *permissionRequest) showOutcome() {
+	p := r.shown
+	if p == nil {
+		return
+	}
+	r.shown = nil
+	r.s.updateIn(r.session, p.After...)
+	if !p.Refused {
+		r.s.subagentAsks(r.session, -1)
+	}
+}
+
+// decide returns what droid gets for the user's answer. The question stays open in the meantime, so that a cancel, or a panic, still refuses
+// the request.
+func (r *permissionRequest) decide(ctx context.Context, q *updates.Question, answer render.Decision) render.Decision {
+	s, modes := r.s, r.s.modeOrder.chosen
+	r.showOutcome() // a cancel ends the turn during what follows
+	d := r.prepared(ctx, q, answer)
+	if s.modeOrder.chosen != modes && r.changesMode(d) && !q.IsWithdrawn() {
+		s.update(render.Notice("You chose a mode before your answer reached droid, and the answer might have replaced it, so this was not allowed. Ask for it again if you still want it."))
+		return render.Refusal()
+	}
+	return d
+}
+
+// close ends the request as its question ends, see Questions.Open.
+func (r *permissionRequest) close(outcome updates.Outcome) {
+	r.showOutcome()
+	switch outcome {
+	case updates.NotWithdrawn:
+		r.give(r.decision)
+	case updates.Refused:
+		r.answer(stream.OptionCancel)
 	}
 }
 
@@ -103,7 +122,6 @@ const planTime = 2 * time.Second
 // shown, since its turn may have ended.
 func (r *permissionRequest) prepared(ctx context.Context, q *updates.Question, d render.Decision) render.Decision {
 	s, client := r.s, r.s.proc.Client()
-	refused := render.Decision{Option: stream.OptionCancel}
 	if d.Option == stream.OptionCancel || client == nil {
 		return d
 	}
@@ -113,20 +131,20 @@ func (r *permissionRequest) prepared(ctx context.Context, q *updates.Question, d
 		ended, _, err := s.killIfChanged(ctx)
 		switch {
 		case ended || q.IsWithdrawn():
-			return refused
+			return render.Refusal()
 		case err != nil:
 			s.log.Warn("nobody could look at the project; the permission is withheld", zap.Error(err))
 			s.update(render.Notice("The project's files could not be read, so this was not allowed. Answer again with a choice that holds once."))
-			return refused
+			return render.Refusal()
 		}
 	}
 	switch moved := r.moved(ctx); {
 	case q.IsWithdrawn():
-		return refused
+		return render.Refusal()
 	case moved != "":
 		s.log.Warn("a path of a permission request leads elsewhere than the user was shown; the permission is withheld")
 		s.refuseFor(moved)
-		return refused
+		return render.Refusal()
 	}
 	if d.Plan == "" {
 		return d
@@ -136,11 +154,11 @@ func (r *permissionRequest) prepared(ctx context.Context, q *updates.Question, d
 	chosen := stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.Plan}
 	if err := s.unlockedFor(asking, planTime, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) }); err != nil {
 		if q.IsWithdrawn() {
-			return refused
+			return render.Refusal()
 		}
 		s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
 		s.update(render.Notice("droid did not take your choice of plan, so it was not approved."))
-		return refused
+		return render.Refusal()
 	}
 	return d
 }

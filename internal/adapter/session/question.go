@@ -12,43 +12,58 @@ import (
 	"droid-acp/internal/render"
 )
 
+// questionRequest is a request of droid's with questions for the user.
+type questionRequest struct {
+	s     *Session
+	id    string
+	shown *render.Questions // nil before
+}
+
 // askQuestions shows droid's questions and gives droid the user's answers. droid always
 // gets some: what the user said, that they declined or could not be asked, or "cancelled" when
 // they dismissed the questions.
 func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested) {
-	cancelled := stream.Answers{Cancelled: true}
 	if s.proc.Client() == nil {
 		return // it has died in the meantime
 	}
+	r := &questionRequest{s: s, id: ev.RequestID}
 	if s.ended || s.prompts.RefusesQuestions() {
-		s.answerQuestions(ev.RequestID, cancelled)
+		r.close(updates.Refused)
 		return
 	}
-	var asked *render.Questions
-	q := s.questions.Open(ev.RequestID, func(outcome updates.Outcome) {
-		answers := cancelled
-		if asked != nil {
-			s.update(asked.After...)
-		}
-		if asked != nil && outcome == updates.NotWithdrawn {
-			answers = asked.Answers()
-			if !asked.Refused {
-				s.update(s.show.ShowUnasked(asked)...)
-			}
-		}
-		if outcome != updates.Withdrawn {
-			s.answerQuestions(ev.RequestID, answers)
-		}
-	})
+	q := s.questions.Open(ev.RequestID, r.close)
 	defer q.Close()
 	if s.awaitAskable(ctx, q) != updates.NotWithdrawn {
 		return
 	}
-	asked = s.show.Questions(ev)
-	s.update(asked.Before...)
-	if !asked.Refused {
-		q.Run(ctx, s.out, asked)
+	r.shown = s.show.Questions(ev)
+	s.update(r.shown.Before...)
+	if !r.shown.Refused {
+		q.Run(ctx, s.out, r.shown)
 	}
+}
+
+// close ends the request as its question ends, see Questions.Open.
+func (r *questionRequest) close(outcome updates.Outcome) {
+	s, answers := r.s, stream.Answers{Cancelled: true}
+	if r.shown != nil {
+		s.update(r.shown.After...)
+	}
+	if r.shown != nil && outcome == updates.NotWithdrawn {
+		answers = r.shown.Answers()
+		if !r.shown.Refused {
+			s.update(s.show.ShowUnasked(r.shown)...)
+		}
+	}
+	if outcome == updates.Withdrawn {
+		return // droid does not wait for an answer
+	}
+	if client := s.proc.Client(); client != nil {
+		if err := client.AnswerQuestions(r.id, answers); err != nil {
+			s.log.Warn("droid did not take the answer to its question", zap.Error(err))
+		}
+	}
+	s.droidHasAnswer(r.id, answers.Cancelled)
 }
 
 // openQuestion is a question of this agent's own that the user has not answered.
@@ -83,13 +98,4 @@ func (p *userPrompt) withdrawQuestion() {
 		q.Withdraw()
 		p.s.update(q.words.End(q.not)...)
 	}
-}
-
-func (s *Session) answerQuestions(requestID string, answers stream.Answers) {
-	if client := s.proc.Client(); client != nil {
-		if err := client.AnswerQuestions(requestID, answers); err != nil {
-			s.log.Warn("droid did not take the answer to its question", zap.Error(err))
-		}
-	}
-	s.droidHasAnswer(requestID, answers.Cancelled)
 }

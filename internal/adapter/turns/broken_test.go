@@ -91,7 +91,7 @@ type leavesStarted struct{ *Machine }
 func (b leavesStarted) Started(now time.Time, request string) []Action {
 	actions := b.Machine.Started(now, request)
 	if p := b.running(); p != nil {
-		p.stopping.due = false
+		p.patience.due = false
 	}
 	return actions
 }

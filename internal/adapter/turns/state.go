@@ -107,8 +107,8 @@ func (m *Machine) firstWaiting() *prompt {
 // promoted follows when another prompt that droid has is the running one from now on. One that was cancelled before is interrupted now that
 // droid can hear it; with the next Tick, as it may end together with the turn before.
 func (m *Machine) promoted() {
-	if p := m.running(); p != nil && p.cancelled && !p.stopping.begun() {
-		p.stopping.due = true
+	if p := m.running(); p != nil && p.cancelled && !p.patience.begun() {
+		p.patience.due = true
 	}
 }
 

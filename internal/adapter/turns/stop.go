@@ -120,8 +120,8 @@ func (m *Machine) cancelRunning(now time.Time) {
 	}
 }
 
-// stopRunning begins to stop the running prompt, if it is cancelled and droid is
-// about to work on it. Until droid has taken what is on its way to it, it is not
+// stopRunning begins to stop the running prompt, if it is cancelled and droid has it, or is
+// about to get it. Until droid has taken what is on its way to it, it is not
 // interrupted: it starts a turn with a message that comes behind an interrupt.
 // A second call interrupts at once, as droid has accepted something since, and
 // repeats that from the shortest interval on, but does not prolong the patience.
@@ -130,7 +130,7 @@ func (m *Machine) stopRunning(now time.Time) {
 	if p == nil || !p.cancelled || !p.withDroid() {
 		return
 	}
-	s := &p.stopping
+	s := &p.patience
 	s.due, s.every, s.at = false, interruptAgain, now.Add(interruptAgain)
 	if !s.begun() {
 		s.end = now.Add(Patience)
@@ -159,7 +159,7 @@ func (m *Machine) ConcurrentTurn(now time.Time, request string) []Action {
 	if p == nil {
 		return nil
 	}
-	p.stopping.mayIgnore = true
+	p.patience.mayIgnore = true
 	if p == m.running() {
 		m.stopRunning(now)
 	}
@@ -181,10 +181,10 @@ func (m *Machine) stopDue() (at time.Time, ok bool) {
 	if p == nil || m.exited {
 		return time.Time{}, false
 	}
-	if p.stopping.due {
+	if p.patience.due {
 		return time.Time{}, true
 	}
-	return p.stopping.at, !p.stopping.at.IsZero()
+	return p.patience.at, !p.patience.at.IsZero()
 }
 
 // Tick repeats an interrupt that had no effect yet, and at last kills droid. It begins a
@@ -202,7 +202,7 @@ func (m *Machine) continueStopping(now time.Time) {
 	if !ok || now.Before(at) {
 		return
 	}
-	s := &m.running().stopping
+	s := &m.running().patience
 	switch {
 	case s.due:
 		m.stopRunning(now)

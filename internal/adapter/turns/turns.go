@@ -130,7 +130,7 @@ type prompt struct {
 	delivery           // to droid, from the stage sent on
 	retry     retry    // why it is sent again
 	cancelled bool     // by the user
-	stopping  patience // of a cancelled one
+	patience  patience // with a cancelled one
 	reached   bool     // a droid took it, and did not throw it away
 	spoke     bool     // something of it was shown
 	failed    error    // what failed first of it and its messages

@@ -28,13 +28,13 @@ type Question struct {
 	Limit time.Duration
 	Late  bool // the limit has passed, and the question was withdrawn
 
-	of      *Questions
-	id      string // of droid's request; "" for a question of this agent, which ends with its context
-	outcome Outcome
-	request interface{ Withdraw() bool } // the step that was sent to the editor, nil between two
-	asking  bool                         // in WaitUntil or Run; else it was answered, and the answer is being prepared
-	cancel  context.CancelFunc           // of Context, nil before
-	atEnd   func(Outcome)                // see Questions.Open
+	of       *Questions
+	id       string // of droid's request; "" for a question of this agent, which ends with its context
+	outcome  Outcome
+	request  interface{ Withdraw() bool } // the step that was sent to the editor, nil between two
+	closable bool                         // in WaitUntil or Run, so that Withdraw closes it; else it was answered, and the answer is being prepared
+	cancel   context.CancelFunc           // of Context, nil before
+	atEnd    func(Outcome)                // see Questions.Open
 }
 
 // Outcome is the result of a question.
@@ -66,8 +66,8 @@ func (q *Question) WaitUntil(ctx context.Context, s *Sender, ready func() bool) 
 
 // wait waits until ready returns true or the question is withdrawn, which the end of ctx does.
 func (q *Question) wait(ctx context.Context, s *Sender, ready func() bool) {
-	q.asking = true
-	defer func() { q.asking = false }()
+	q.closable = true
+	defer func() { q.closable = false }()
 	if s.monitor.Await(ctx, func() bool { return q.outcome != NotWithdrawn || ready() }) != nil {
 		q.Withdraw()
 	}
@@ -158,7 +158,7 @@ func (q *Question) setOutcome(how Outcome) {
 	if q.cancel != nil {
 		q.cancel()
 	}
-	if q.asking {
+	if q.closable {
 		q.Close()
 	}
 }
