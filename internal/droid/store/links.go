@@ -146,8 +146,8 @@ func (s *Store) addLink(line []byte) error {
 	return nil
 }
 
-// shortenLinks rewrites the file without links that were replaced by later ones, and without those that lead to no existing session. The
-// caller has locked it.
+// shortenLinks rewrites the file without links that were replaced by later ones, and without those that lead to no existing session. One
+// in the trash exists. The caller has locked it.
 func (s *Store) shortenLinks(path string) error {
 	var skipped skips
 	all, _, err := s.candidates(context.Background(), &skipped)
@@ -157,6 +157,13 @@ func (s *Store) shortenLinks(path string) error {
 	there := map[string]bool{}
 	for _, c := range all {
 		there[c.id] = true
+	}
+	trashed, err := s.trashed()
+	if err != nil {
+		return err
+	}
+	for _, id := range trashed {
+		there[id] = true
 	}
 	data, err := tail(s.linksPath(), linksRead)
 	if err != nil {

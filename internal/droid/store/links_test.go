@@ -155,3 +155,20 @@ func TestLinksOfMissingStore(t *testing.T) {
 	s.goesOn("c", "d", 2)
 	require.Equal(t, []string{"a", "b"}, s.Thread("a"))
 }
+
+// A deleted thread that is moved back from the trash is whole, also if the file was shortened in the meantime.
+func TestLinksOfTrashStay(t *testing.T) {
+	s := newStore(t)
+	s.session("a", abs("/w"), 1)
+	s.session("b", abs("/w"), 2)
+	s.goesOn("a", "b", 2)
+	require.NoError(t, s.Delete("a", "b"))
+	s.session("c", abs("/w"), 3)
+	s.session("d", abs("/w"), 4)
+	data, err := os.ReadFile(s.linksPath())
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(s.linksPath(), append(data, strings.Repeat("\n", linksGrown+1)...), 0o600))
+	s.goesOn("c", "d", 5)
+	getBack(t, s, s.bins()[0])
+	require.Equal(t, []string{"a", "b"}, s.Thread("a"))
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -43,13 +44,36 @@ func (s *Store) trash(sessions []stored) error {
 	return nil
 }
 
-// newMove creates the directory that sessions are moved to.
-func (s *Store) newMove(sessions []stored) (*move, error) {
-	root, err := filepath.EvalSymlinks(s.root) // a rename must stay on one file system
+// trashPath returns the path of the trash, which is on the store's file system, as a rename must stay on one.
+func (s *Store) trashPath() (string, error) {
+	root, err := filepath.EvalSymlinks(s.root)
+	return filepath.Join(filepath.Dir(root), trashName), err
+}
+
+// trashed returns the IDs of the sessions in the trash.
+func (s *Store) trashed() (ids []string, err error) {
+	trash, err := s.trashPath()
 	if err != nil {
 		return nil, err
 	}
-	trash := filepath.Join(filepath.Dir(root), trashName)
+	err = filepath.WalkDir(trash, func(path string, e fs.DirEntry, err error) error {
+		if path == trash && errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if id, is := strings.CutSuffix(filepath.Base(path), ".jsonl"); is {
+			ids = append(ids, id)
+		}
+		return err
+	})
+	return ids, err
+}
+
+// newMove creates the directory that sessions are moved to.
+func (s *Store) newMove(sessions []stored) (*move, error) {
+	trash, err := s.trashPath()
+	if err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(trash, 0o700); err != nil {
 		return nil, err
 	}
