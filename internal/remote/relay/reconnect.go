@@ -64,7 +64,7 @@ type Reconnector struct {
 	id         string        // _meta.droid-acp.clientId
 	initialize []byte
 	resumes    bool              // the server supports cursors
-	providers  [][]byte          // requests to repeat to a new connection, in order
+	provider   []byte            // the providers/set to repeat to a new connection, nil for none: there is one provider
 	pending    []*pendingMessage // the editor's unanswered requests, in order
 	sessions   map[string]*openSession
 	questions  map[string]*openQuestion // of the agent; by the key of their IDs
@@ -433,12 +433,22 @@ func (r *Reconnector) result(line []byte, h jsonrpc.Head) []byte {
 		s.params["sessionId"], _ = json.Marshal(id)
 		r.sessions[id] = s
 		r.advance(id, result)
-	case "session/close", "session/delete", "session/archive":
-		delete(r.sessions, p.session)
-	case "providers/set", "providers/disable":
-		r.providers = append(r.providers, p.line)
+	case "providers/set":
+		r.provider = p.line
+	default:
+		r.forget(p)
 	}
 	return line
+}
+
+// forget removes what is not to be restored on the next connection, since a request has taken it back, or may have.
+func (r *Reconnector) forget(p *pendingMessage) {
+	switch p.method {
+	case "session/close", "session/delete", "session/archive":
+		delete(r.sessions, p.session)
+	case "providers/disable", "logout":
+		r.provider = nil
+	}
 }
 
 // canResume reports whether to connect again after a connection has ended with this error.

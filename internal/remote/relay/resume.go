@@ -11,8 +11,9 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// repeatable are the requests that may be sent again: they only read, or set a value.
-var repeatable = []string{"session/prompt", "session/list", "session/status", "session/options", "session/set_mode", "session/set_model", "session/set_config_option", "providers/list"}
+// repeatable are the requests that may be sent again: they only read, or the server recognizes them. One that sets a value may not: another
+// window may have set it since.
+var repeatable = []string{"session/prompt", "session/list", "session/status", "session/options", "providers/list"}
 
 // refuseUnknown answers the requests that may or may not have taken effect with an error.
 func (r *Reconnector) refuseUnknown() {
@@ -22,6 +23,7 @@ func (r *Reconnector) refuseUnknown() {
 		if p.own != nil || !p.sent || p.refused || slices.Contains(repeatable, p.method) {
 			return false
 		}
+		r.forget(p)
 		r.put(jsonrpc.EncodeError(p.id, jsonrpc.InternalError("outcome_unknown", "The link to the server was cut before the answer to "+p.method+" came, so it is not known whether it was done. Look before you try again.")))
 		return true
 	})
@@ -67,9 +69,9 @@ func (r *Reconnector) lost() (lines [][]byte) {
 	defer r.mu.Unlock()
 	r.pending = slices.DeleteFunc(r.pending, func(p *pendingMessage) bool { return p.own != nil })
 	repeated := slices.Clone(r.pending)
-	for i, line := range r.providers {
-		h, _ := jsonrpc.ReadHead(line)
-		lines = append(lines, r.ask(h.WithID(line, fmt.Sprintf(`"droid-acp/provider/%d/%d"`, r.links, i)), func([]byte) {}))
+	if r.provider != nil {
+		h, _ := jsonrpc.ReadHead(r.provider)
+		lines = append(lines, r.ask(h.WithID(r.provider, fmt.Sprintf(`"droid-acp/provider/%d"`, r.links)), func([]byte) {}))
 	}
 	for id, s := range r.sessions {
 		lines = append(lines, r.load(id, s))

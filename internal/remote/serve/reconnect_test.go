@@ -441,3 +441,80 @@ func reconnectAt(t *testing.T, left *cutAfter) {
 		}
 	})
 }
+
+// What the user has taken back, or another window has, is not restored with the link.
+func TestReconnectRestoresNothingTakenBack(t *testing.T) {
+	// restored returns what the server's agents hear when the link is back.
+	restored := func(t *testing.T, h *testServer, e *editor) (heard []string) {
+		e.refuse(nil)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		for _, a := range h.agents() {
+			for len(a.lines) > 0 {
+				heard = append(heard, a.next().Method)
+			}
+		}
+		return heard
+	}
+	begin := func(e *editor, a *fakeAgent) {
+		e.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
+		a.answer(a.next(), `{"sessionId":"s1"}`)
+		e.take()
+	}
+	for method, params := range map[string]string{"logout": `{}`, "providers/disable": `{"providerId":"main"}`} {
+		for _, answered := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, answered %t", method, answered), func(t *testing.T) {
+				withServer(t, func(t *testing.T, h *testServer) {
+					e, a := h.editor()
+					e.say(`{"jsonrpc":"2.0","id":"s","method":"providers/set","params":{"providerId":"main","apiType":"openai","baseUrl":"https://a","headers":{"Authorization":%q}}}`, providerKey)
+					a.answer(a.next(), `{}`)
+					begin(e, a)
+					e.say(`{"jsonrpc":"2.0","id":"o","method":%q,"params":%s}`, method, params)
+					m := a.next()
+					require.Equal(t, method, m.Method)
+					if answered {
+						a.answer(m, `{}`)
+						e.take()
+					}
+					e.refuse(errCut)
+					e.cut()
+					require.NotContains(t, restored(t, h, e), "providers/set", "the keys")
+				})
+			})
+		}
+	}
+	t.Run("a mode that another window has set since", func(t *testing.T) {
+		withServer(t, func(t *testing.T, h *testServer) {
+			e, a := h.editor()
+			begin(e, a)
+			other, _ := h.client("Zed", everything)
+			other.load("s1")
+			other.take()
+			require.Empty(t, a.lines)
+			e.say(`{"jsonrpc":"2.0","id":"m","method":"session/set_mode","params":{"sessionId":"s1","modeId":"high"}}`)
+			high := a.next()
+			e.refuse(errCut)
+			e.cut()
+			synctest.Wait()
+			a.answer(high, `{}`)
+			other.say(`{"jsonrpc":"2.0","id":"o","method":"session/set_mode","params":{"sessionId":"s1","modeId":"off"}}`)
+			a.answer(a.next(), `{}`)
+			require.Contains(t, other.take(), "o= {}")
+			require.NotContains(t, restored(t, h, e), "session/set_mode")
+			require.Contains(t, fmt.Sprint(e.take()), "it is not known whether it was done")
+		})
+	})
+	t.Run("a session that may have been archived", func(t *testing.T) {
+		withServer(t, func(t *testing.T, h *testServer) {
+			e, a := h.editor()
+			begin(e, a)
+			e.say(`{"jsonrpc":"2.0","id":"x","method":"session/archive","params":{"sessionId":"s1"}}`)
+			m := a.next()
+			e.refuse(errCut)
+			e.cut()
+			a.answer(m, `{}`)
+			require.Empty(t, restored(t, h, e))
+			require.Contains(t, fmt.Sprint(e.take()), "it is not known whether it was done")
+		})
+	})
+}
