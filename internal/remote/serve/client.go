@@ -308,7 +308,7 @@ func (a *agent) initialize(c *Client) {
 	})
 }
 
-// cancel passes on that the client has cancelled a request.
+// cancel passes on that the client has cancelled a request, behind what waits here, which may be that request.
 func (c *Client) cancel(line []byte, h jsonrpc.Head) {
 	key, own := jsonrpc.IDKey(rawjson.Field(paramsOf(line, h), "requestId")), false
 	for a := range c.server.agents {
@@ -317,6 +317,17 @@ func (c *Client) cancel(line []byte, h jsonrpc.Head) {
 				c.sentTo, own = a, true
 				a.notify(cancelRequest, map[string]json.RawMessage{"requestId": json.RawMessage(id)})
 			}
+		}
+	}
+	if own {
+		return
+	}
+	for _, open := range c.server.sessions {
+		switch {
+		case open.loader == c, open.changing && len(open.later) > 0:
+			open.later, own = append(open.later, c.deferred(line)), true
+		case open.deferBehind(c, line):
+			own = true
 		}
 	}
 	if !own && !c.has(Full) {
@@ -384,6 +395,7 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 		c.forwardQuery(line, h)
 	case h.Method == "session/prompt" && h.ID != nil && open.repeats(c, line, h):
 	case h.Method == "session/prompt" && h.ID != nil && open.deferPrompt(c, line):
+	case open.deferBehind(c, line):
 	case leaves && (len(open.subscribers) > 1 || !c.has(Full)) && h.ID != nil:
 		open.unsubscribe(c)
 		c.logSession("a client left a session", open)

@@ -74,6 +74,16 @@ func (o *session) deferPrompt(c *Client, line []byte) bool {
 	return true
 }
 
+// deferBehind holds a client's message back while a prompt of it waits, so that it comes behind that. It reports whether it does.
+func (o *session) deferBehind(c *Client, line []byte) bool {
+	w := o.subscriber(c)
+	if w == nil || len(w.afterReplay) == 0 {
+		return false
+	}
+	w.afterReplay = append(w.afterReplay, c.deferred(line))
+	return true
+}
+
 // replay sends a client the journal from an offset on. done, if not nil, is called before the questions: the client loads the session.
 func (o *session) replay(w *subscriber, from int64, done func()) {
 	o.startReplay(w, replay{from: from, done: done, loads: done != nil})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -272,5 +273,48 @@ func TestQuestionDistinguishedByNamesOnly(t *testing.T) {
 			a.answer(prompt, `{"stopReason":"end_turn"}`)
 			two.Disconnected()
 		}
+	})
+}
+
+// What a client sends behind a prompt that waits here comes behind it, also what cancels it.
+func TestCancelBehindAPromptThatWaits(t *testing.T) {
+	heard := func(a *fakeAgent) (methods []string) {
+		synctest.Wait()
+		for len(a.lines) > 0 {
+			methods = append(methods, a.next().Method)
+		}
+		return methods
+	}
+	const prompt = `{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"hi"}]}}`
+	t.Run("for what the client has missed", func(t *testing.T) {
+		withServer(t, func(t *testing.T, h *testServer) {
+			one, a := h.client("Zed", everything)
+			one.opens(a, "s1")
+			two, _ := h.client("CodeCompanion.nvim", "{}")
+			two.load("s1")
+			two.take()
+			a.chunk("s1", "missed")
+			full := make(chan struct{})
+			two.full = full
+			two.say(prompt)
+			two.say(`{"jsonrpc":"2.0","id":"m","method":"session/set_mode","params":{"sessionId":"s1","modeId":"high"}}`)
+			two.say(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`)
+			two.say(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"p"}}`)
+			two.full = nil
+			close(full)
+			require.Equal(t, []string{"session/prompt", "session/set_mode", "session/cancel", "$/cancel_request"}, heard(a))
+		})
+	})
+	t.Run("for a load", func(t *testing.T) {
+		withServer(t, func(t *testing.T, h *testServer) {
+			one, a := h.client("Zed", everything)
+			one.load("s1")
+			loading := a.next()
+			one.say(prompt)
+			one.say(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"p"}}`)
+			a.hearsNothing()
+			a.answer(loading, `{}`)
+			require.Equal(t, []string{"session/prompt", "$/cancel_request"}, heard(a))
+		})
 	})
 }

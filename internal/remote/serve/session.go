@@ -57,7 +57,7 @@ type subscriber struct {
 	missing     bool          // it was not sent the journal from offset missed on
 	missed      int64
 	lost        bool     // it was not sent something else, from a journal that was reset
-	afterReplay []func() // its prompts that wait for a replay
+	afterReplay []func() // what waits for a replay: a prompt, and its messages behind that
 }
 
 // receptive reports whether the client can show updates and answer questions at this time.
