@@ -25,7 +25,9 @@ type Client struct {
 	options ClientOptions
 	role    Role
 	agentKind
-	set         providerRequest // its provider
+	set         providerRequest // its provider, as it asked last
+	confirmed   providerRequest // its provider, as its agent answered last
+	changes     int             // of its provider that are not answered
 	name        string
 	id          string            // by which it is known again on another connection; "" for a client that does not use cursors
 	declared    json.RawMessage   // the params of initialize, as an agent gets them; nil until then

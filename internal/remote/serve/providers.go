@@ -51,7 +51,10 @@ func (c *Client) providerChange(line []byte, h jsonrpc.Head) (p providerRequest,
 // changeProvider forwards a request that changes the provider of the client. The agents of clients with different providers are different
 // ones: if others use the client's agent, too, it gets another one, unless it has sessions open there, which stay where they are.
 func (c *Client) changeProvider(line []byte, h jsonrpc.Head, next providerRequest) {
-	before, kindBefore := c.set, c.provider
+	before := c.set
+	if c.changes == 0 {
+		c.confirmed = before
+	}
 	if a := c.agent; a != nil && !a.ending && !a.isOnlyFor(c) {
 		if a.hasSessionOf(c) && next.kind() != c.provider {
 			c.logRefusal(h.Method, "", "another client uses the agent, too")
@@ -67,20 +70,25 @@ func (c *Client) changeProvider(line []byte, h jsonrpc.Head, next providerReques
 		c.agent.provider = c.provider
 	}
 	if full := c.overCap(h.Method, nil); full != nil {
-		c.set, c.provider = before, kindBefore
+		c.set, c.provider = before, before.kind()
 		c.logRefusal(h.Method, "", full.Message)
 		c.refuse(h.ID, full)
 		return
 	}
 	a := c.sessionAgent(nil)
 	c.set = next
+	c.changes++
 	c.forward(a, line, h, nil).done = func(_ []byte, err error) {
+		c.changes--
 		if err == nil {
-			return
+			c.confirmed = next
 		}
-		c.set, c.provider = before, kindBefore
+		if c.changes > 0 || c.set.kind() == c.confirmed.kind() {
+			return // the last change decides
+		}
+		c.set, c.provider = c.confirmed, c.confirmed.kind()
 		if a.isOnlyFor(c) && c.agent == a {
-			a.provider = kindBefore // it has what it had
+			a.provider = c.provider // it has what it had
 		} else {
 			c.leaveAgent()
 		}

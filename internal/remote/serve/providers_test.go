@@ -194,3 +194,41 @@ func TestGatewayByAuthenticateDividesAgents(t *testing.T) {
 		one.opens(a, "s2")
 	})
 }
+
+// Of two changes at once the last one that the agent made counts, also for the agents that follow.
+func TestTwoChangesOfAProvider(t *testing.T) {
+	const disable = `{"jsonrpc":"2.0","id":"d","method":"providers/disable","params":{"providerId":"main"}}`
+	set := func(url string) func(*fakeClient) { return func(c *fakeClient) { c.setsProvider(url) } }
+	for name, tt := range map[string]struct {
+		first, second func(*fakeClient)
+		done          [2]bool // which the agent makes
+		want          string  // the provider then
+	}{
+		"none behind a wrong one":    {set("https://typo"), func(c *fakeClient) { c.say(disable) }, [2]bool{false, true}, ""},
+		"another behind a wrong one": {set("https://typo"), set("https://b"), [2]bool{false, true}, "https://b"},
+		"a wrong one behind another": {set("https://b"), set("https://typo"), [2]bool{true, false}, "https://b"},
+		"two wrong ones":             {set("https://typo"), set("https://typo2"), [2]bool{false, false}, "https://a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withServer(t, func(t *testing.T, h *testServer) {
+				one, a := h.client("Zed", everything)
+				one.set(a, "https://a")
+				tt.first(one)
+				tt.second(one)
+				requests := []rpcMessage{a.next(), a.next()}
+				for i, m := range requests {
+					if tt.done[i] {
+						a.answer(m, `{}`)
+					} else {
+						a.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32603,"message":"no"}}`, m.ID)
+					}
+				}
+				one.take()
+				require.Equal(t, tt.want != "", one.Client.set.isSet())
+				require.Contains(t, string(one.Client.set.params), tt.want)
+				require.Equal(t, one.Client.set.kind(), one.Client.provider)
+				require.Equal(t, one.Client.provider, one.Client.agent.provider)
+			})
+		})
+	}
+}
