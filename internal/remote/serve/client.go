@@ -312,29 +312,29 @@ func (a *agent) initialize(c *Client) {
 
 // cancel passes on that the client has cancelled a request, behind what waits here, which may be that request.
 func (c *Client) cancel(line []byte, h jsonrpc.Head) {
-	key, own := jsonrpc.IDKey(rawjson.Field(paramsOf(line, h), "requestId")), false
-	for a := range c.server.agents {
-		for id, asked := range a.calls {
-			if asked.client == c && jsonrpc.IDKey(asked.id) == key {
-				c.sentTo, own = a, true
-				a.notify(cancelRequest, map[string]json.RawMessage{"requestId": json.RawMessage(id)})
-			}
-		}
-	}
-	if own {
-		return
-	}
-	for _, open := range c.server.sessions {
-		switch {
-		case open.loader == c, open.changing && len(open.later) > 0:
-			open.later, own = append(open.later, c.deferred(line)), true
-		case open.deferBehind(c, line):
-			own = true
+	own := c.cancelCall(line, h)
+	if !own {
+		for _, open := range c.server.sessions {
+			own = open.deferCancel(c, line) || own
 		}
 	}
 	if !own && !c.has(Full) {
 		c.logRefusal(h.Method, "", "it cancels a request that is not its own, or was answered")
 	}
+}
+
+// cancelCall passes on that the client has cancelled a request that an agent has. It reports whether there is one.
+func (c *Client) cancelCall(line []byte, h jsonrpc.Head) (found bool) {
+	key := jsonrpc.IDKey(rawjson.Field(paramsOf(line, h), "requestId"))
+	for a := range c.server.agents {
+		for id, asked := range a.calls {
+			if asked.client == c && jsonrpc.IDKey(asked.id) == key {
+				c.sentTo, found = a, true
+				a.notify(cancelRequest, map[string]json.RawMessage{"requestId": json.RawMessage(id)})
+			}
+		}
+	}
+	return found
 }
 
 // route passes a request or notification to the agent that has its session open for this client. A message about a session that the client
@@ -435,7 +435,10 @@ func (c *Client) deleteSession(open *session, line []byte, h jsonrpc.Head) {
 }
 
 // deferred keeps a message and returns a function that handles it again.
-func (c *Client) deferred(line []byte) func() {
+func (c *Client) deferred(line []byte) func() { return c.deferredTo(line, c.receive) }
+
+// deferredTo is deferred with another function that handles the message.
+func (c *Client) deferredTo(line []byte, handle func(line []byte, h jsonrpc.Head)) func() {
 	if !c.mayQueue(len(line)) {
 		return func() {}
 	}
@@ -443,7 +446,7 @@ func (c *Client) deferred(line []byte) func() {
 	h, _ := jsonrpc.ReadHead(line)
 	return func() {
 		c.queuedBytes -= len(line) + queueOverhead
-		c.receive(line, h)
+		handle(line, h)
 	}
 }
 

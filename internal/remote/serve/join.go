@@ -84,6 +84,26 @@ func (o *session) deferBehind(c *Client, line []byte) bool {
 	return true
 }
 
+// deferCancel holds a client's $/cancel_request back if requests of the client wait here, one of which it may be about. It reports whether it
+// does.
+func (o *session) deferCancel(c *Client, line []byte) bool {
+	again := func(line []byte, h jsonrpc.Head) {
+		if !c.cancelCall(line, h) {
+			o.deferCancel(c, line)
+		}
+	}
+	w := o.subscriber(c)
+	switch {
+	case o.loader == c, o.changing && len(o.later) > 0:
+		o.later = append(o.later, c.deferredTo(line, again))
+	case w != nil && len(w.afterReplay) > 0:
+		w.afterReplay = append(w.afterReplay, c.deferredTo(line, again))
+	default:
+		return false
+	}
+	return true
+}
+
 // replay sends a client the journal from an offset on. done, if not nil, is called before the questions: the client loads the session.
 func (o *session) replay(w *subscriber, from int64, done func()) {
 	o.startReplay(w, replay{from: from, done: done, loads: done != nil})

@@ -317,4 +317,23 @@ func TestCancelBehindAPromptThatWaits(t *testing.T) {
 			require.Equal(t, []string{"session/prompt", "$/cancel_request"}, heard(a))
 		})
 	})
+	t.Run("for one of many loads", func(t *testing.T) {
+		withServer(t, func(t *testing.T, h *testServer) {
+			one, a := h.client("Zed", everything)
+			var loads []rpcMessage
+			for i := range 20 {
+				one.load(fmt.Sprint("t", i))
+				loads = append(loads, a.next())
+			}
+			one.load("s1")
+			loads = append(loads, a.next())
+			one.say(prompt)
+			one.say(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"p"}}`)
+			for _, m := range loads {
+				a.answer(m, `{}`)
+			}
+			require.Equal(t, []string{"session/prompt", "$/cancel_request"}, heard(a))
+			require.Zero(t, one.Client.queuedBytes)
+		})
+	})
 }
