@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/session"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -144,4 +146,55 @@ func TestPathThatCannotBeResolved(t *testing.T) {
 			})
 		})
 	}
+}
+
+// droid gets no yes if the look behind the user's yes panics.
+func TestPanicBehindAYes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		project, _ := linked(t)
+		path := filepath.Join(project, "docs", "notes.md")
+		require.NoError(t, os.WriteFile(path, []byte("one\n"), 0o600))
+		var answered atomic.Bool
+		var got []string
+		e := connect(t, func(int) (*droid.Client, error) {
+			return tappedDroid(func(line []byte) { got = append(got, string(line)) }, toolOrAnswer(new([]string), editOf(path, "one", "two")), fakedroid.WithVersion(fakedroid.V0225)), nil
+		})
+		e.beginSessionIn(project)
+		var resolve func(string) (string, error)
+		resolve = e.agent.Texts.ResolveBy(func(path string) (string, error) {
+			if answered.Load() {
+				panic("test")
+			}
+			return resolve(path)
+		})
+		e.ask = func(permission) string { answered.Store(true); return "proceed_once" }
+		require.Contains(t, e.run("tool"), "droid-acp failed: test")
+		require.NotContains(t, strings.Join(got, ""), "proceed_once")
+	})
+}
+
+// A cancel that comes while the paths of an allowed request are resolved again ends the turn, and nothing follows the response.
+func TestCancelBehindAYes(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		project, _ := linked(t)
+		one, two := filepath.Join(project, "docs", "one.md"), filepath.Join(project, "docs", "two.md")
+		require.NoError(t, os.WriteFile(one, []byte("one\n"), 0o600))
+		require.NoError(t, os.WriteFile(two, []byte("one\n"), 0o600))
+		e, _ := editing(t, project, v, editOf(one, "one", "two"), editOf(two, "one", "two"))
+		var answered, cancelled atomic.Bool
+		var resolve func(string) (string, error)
+		resolve = e.agent.Texts.ResolveBy(func(path string) (string, error) {
+			if answered.Load() && cancelled.CompareAndSwap(false, true) {
+				e.cancel()
+				time.Sleep(400 * time.Millisecond)
+			}
+			return resolve(path)
+		})
+		e.ask = func(permission) string { answered.Store(true); return "proceed_once" }
+		require.Equal(t, "cancelled", e.run("tool"))
+		require.True(t, cancelled.Load())
+		before := e.updates()
+		time.Sleep(3 * time.Second)
+		require.Equal(t, before, e.updates())
+	})
 }
