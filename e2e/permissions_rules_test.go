@@ -105,7 +105,7 @@ func TestPermissionIsTakenBack(t *testing.T) {
 			"/permissions forget mkdir only": "`/permissions forget mkdir only` before it failed", "/mcp disable none": "`/mcp disable none` before it failed",
 			"/model none": "droid did not take",
 		} {
-			first, behind := s.prompt(command), s.prompt("prompt2x")
+			first, behind := s.promptBoth(command, "prompt2x")
 			first.done()
 			require.Contains(t, fmt.Sprint(behind.end(turnLimit).Err), why, command)
 		}

@@ -210,9 +210,12 @@ func (c *client) write(v any) {
 	c.send(string(data))
 }
 
-func (c *client) send(line string) {
-	c.talk.Client([]byte(line))
-	_, _ = io.WriteString(c.stdin, line+"\n") // an agent that has exited is noticed by missing answers
+// send sends lines in one write.
+func (c *client) send(lines ...string) {
+	for _, line := range lines {
+		c.talk.Client([]byte(line))
+	}
+	_, _ = io.WriteString(c.stdin, strings.Join(lines, "\n")+"\n") // an agent that has exited is noticed by missing answers
 }
 
 // request sends a request and returns its id.
@@ -361,6 +364,26 @@ func (s session) prompt(text string) turn {
 		"sessionId": s.id, "prompt": []any{map[string]any{"type": "text", "text": text}},
 	})
 	return turn{s, id, from}
+}
+
+// promptBoth sends two prompts in one write, so that the agent reads the second one before the first can have ended.
+func (s session) promptBoth(one, two string) (first, second turn) {
+	s.t.Helper()
+	from := s.seen()
+	s.mu.Lock()
+	id := s.ids + 1
+	s.ids += 2
+	s.mu.Unlock()
+	var lines []string
+	for i, text := range []string{one, two} {
+		data, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id + i, "method": "session/prompt", "params": map[string]any{
+			"sessionId": s.id, "prompt": []any{map[string]any{"type": "text", "text": text}},
+		}})
+		require.NoError(s.t, err)
+		lines = append(lines, string(data))
+	}
+	s.client.send(lines...)
+	return turn{s, id, from}, turn{s, id + 1, from}
 }
 
 // turn is a prompt that was sent.
