@@ -56,7 +56,7 @@ func (s *Store) trashed() (ids []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = filepath.WalkDir(trash, func(path string, e fs.DirEntry, err error) error {
+	err = filepath.WalkDir(trash, func(path string, _ fs.DirEntry, err error) error {
 		if path == trash && errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

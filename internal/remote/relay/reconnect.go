@@ -441,12 +441,12 @@ func (r *Reconnector) result(line []byte, h jsonrpc.Head) []byte {
 	return line
 }
 
-// forget removes what is not to be restored on the next connection, since a request has taken it back, or may have.
+// forget removes what is not to be restored on the next connection, since a request has taken it back or replaced it, or may have.
 func (r *Reconnector) forget(p *pendingMessage) {
 	switch p.method {
 	case "session/close", "session/delete", "session/archive":
 		delete(r.sessions, p.session)
-	case "providers/disable", "logout":
+	case "providers/set", "providers/disable", "logout":
 		r.provider = nil
 	}
 }

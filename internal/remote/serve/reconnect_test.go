@@ -461,8 +461,12 @@ func TestReconnectRestoresNothingTakenBack(t *testing.T) {
 		a.answer(a.next(), `{"sessionId":"s1"}`)
 		e.take()
 	}
-	for method, params := range map[string]string{"logout": `{}`, "providers/disable": `{"providerId":"main"}`} {
+	const other = `{"providerId":"main","apiType":"openai","baseUrl":"https://b"}`
+	for method, params := range map[string]string{"logout": `{}`, "providers/disable": `{"providerId":"main"}`, "providers/set": other} {
 		for _, answered := range []bool{true, false} {
+			if answered && method == "providers/set" {
+				continue // that one is restored
+			}
 			t.Run(fmt.Sprintf("%s, answered %t", method, answered), func(t *testing.T) {
 				withServer(t, func(t *testing.T, h *testServer) {
 					e, a := h.editor()
