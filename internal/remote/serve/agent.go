@@ -55,14 +55,15 @@ type agent struct {
 type pendingCall struct {
 	id         []byte // the client's
 	method     string
-	client     *Client    // nil for the server's own requests and for disconnected clients
-	session    *session   // the session it is about, if it was open at the time
-	params     openParams // if it opens a session
-	deletes    string     // the ID of the session that it deletes
-	prompt     []byte     // the params of a steering message
-	operation  *operation // of a prompt; nil if it has none
-	note       string     // a note for the client alone, if it joins a session
-	previousID string     // the ID by which the client knew the session that it loads
+	client     *Client         // nil for the server's own requests and for disconnected clients
+	session    *session        // the session it is about, if it was open at the time
+	params     openParams      // if it opens a session
+	deletes    string          // the ID of the session that it deletes
+	prompt     []byte          // the params of a steering message
+	operation  *operation      // of a prompt; nil if it has none
+	note       string          // a note for the client alone, if it joins a session
+	previousID string          // the ID by which the client knew the session that it loads
+	change     *providerChange // that it is part of, which answers the client; nil for none
 	done       func(result []byte, err error)
 }
 
@@ -70,6 +71,7 @@ type pendingCall struct {
 func (s *Server) startAgent(c *Client, queryOnly, earlier bool) *agent {
 	s.started++
 	a := &agent{server: s, number: s.started, agentKind: c.agentKind, queryOnly: queryOnly, earlier: earlier, out: jsonrpc.NewOutbox(nil, relay.Batch), calls: map[string]*pendingCall{}, clients: []*Client{c}, killRequested: make(chan struct{})}
+	a.provider = provider{set: c.provider.set, confirmed: c.provider.set}
 	s.agents[a] = struct{}{}
 	s.notifyChange()
 	if s.closed {
@@ -258,8 +260,13 @@ func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct
 		result = value(line[h.Result:])
 	}
 	a.applyResult(c, line, result)
-	if c.client != nil {
-		a.server.countError(line)
+	switch {
+	case c.change != nil:
+		line := bytes.Clone(line)
+		h, _ := jsonrpc.ReadHead(line)
+		result = bytes.Clone(result)
+		c.change.answered(a, result != nil, func() { a.answer(c, line, h, result) })
+	case c.client != nil:
 		a.answer(c, line, h, result)
 		if c.note != "" && result != nil {
 			c.session.sendText(c.client, c.note) // after the response that opens the session
@@ -285,6 +292,7 @@ func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct
 
 // answer passes an answer on to the client that waits for it.
 func (a *agent) answer(c *pendingCall, line []byte, h jsonrpc.Head, result []byte) {
+	a.server.countError(line)
 	if marked := c.markedResult(result); marked != nil {
 		line = slices.Concat(line[:h.Result], marked, line[h.Result+len(result):])
 		h, _ = jsonrpc.ReadHead(line)
@@ -475,7 +483,10 @@ func (a *agent) handleExit(e *jsonrpc.Error) {
 		}
 	}
 	for _, c := range a.calls {
-		if c.client != nil {
+		switch {
+		case c.change != nil:
+			c.change.answered(a, false, func() { c.client.refuse(c.id, e) })
+		case c.client != nil:
 			c.client.refuse(c.id, e)
 		}
 		if c.operation != nil {

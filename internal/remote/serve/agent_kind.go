@@ -18,7 +18,7 @@ type agentKind struct {
 	program      fileID // identifies hello.Program when a session was last opened
 	caps         protocol.ClientCapabilities
 	abilities    string // all of caps that an agent acts on
-	provider     string // see providerRequest.kind
+	provider     provider
 }
 
 // ignoredVariables are variables that may differ between equivalent environments: no program acts on them. Sessions name their directory
@@ -28,7 +28,7 @@ var ignoredVariables = []string{"_", "OLDPWD", "PWD", "SHLVL", "WINDOWID"}
 // isLike reports whether agents of both kinds would open sessions alike.
 func (k agentKind) isLike(other agentKind) bool {
 	return k.attachParams.Program == other.attachParams.Program && k.program == other.program && slices.Equal(k.attachParams.Args, other.attachParams.Args) &&
-		k.abilities == other.abilities && k.provider == other.provider && len(differing(k.attachParams.Env, other.attachParams.Env)) == 0
+		k.abilities == other.abilities && k.provider.kind() == other.provider.kind() && len(differing(k.attachParams.Env, other.attachParams.Env)) == 0
 }
 
 // differing returns the sorted names of variables that differ between two environments.
@@ -92,7 +92,7 @@ func (c *Client) compareAgents(o *session) (refusal *jsonrpc.Error, note string)
 		}
 		settings = append(settings, markdown.Code("$"+visible.Line(name)))
 	}
-	if has.provider != c.provider {
+	if has.provider.kind() != c.provider.kind() {
 		settings = append(settings, "no provider, as the editor that opened it has set one")
 	}
 	settings = append(settings, extraAbilities(c.caps, has.caps)...)

@@ -25,9 +25,6 @@ type Client struct {
 	options ClientOptions
 	role    Role
 	agentKind
-	set         providerRequest // its provider, as it asked last
-	confirmed   providerRequest // its provider, as its agent answered last
-	changes     int             // of its provider that are not answered
 	name        string
 	id          string            // by which it is known again on another connection; "" for a client that does not use cursors
 	declared    json.RawMessage   // the params of initialize, as an agent gets them; nil until then
@@ -284,20 +281,28 @@ func (c *Client) findAgent(but *agent) *agent {
 
 // sessionAgent is findAgent, but starts an agent if there is none. Clients of the same kind share one.
 func (c *Client) sessionAgent(but *agent) *agent {
+	a, started := c.findOrStartAgent(but)
+	if started {
+		a.setProvider(c.provider.set)
+	}
+	return a
+}
+
+// findOrStartAgent is sessionAgent, but sends an agent that it starts no provider.
+func (c *Client) findOrStartAgent(but *agent) (a *agent, started bool) {
 	found := c.findAgent(but)
 	if found != nil && found == c.agent {
-		return found
+		return found, false
 	}
 	c.leaveAgent()
 	if found != nil {
 		c.agent = found
 		found.clients = append(found.clients, c)
-		return found
+		return found, false
 	}
 	c.agent = c.server.startAgent(c, false, false)
 	c.agent.initialize(c)
-	c.agent.setProvider(c.set)
-	return c.agent
+	return c.agent, true
 }
 
 // initialize declares the client to the agent.
@@ -348,7 +353,7 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 	reopens := h.Method == "session/load" || h.Method == "session/resume"
 	leaves := h.Method == "session/close"
 	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && !isQuery(h.Method))
-	provider, changes := c.providerChange(line, h)
+	provider, changes := c.nextProvider(line, h)
 	switch {
 	case open == nil && afterOf(line, h) != nil:
 		c.refuseCursor(h, id)

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,6 +103,8 @@ func TestRefusedProvider(t *testing.T) {
 		require.Len(t, h.agents(), 3)
 
 		// alone in its agent, it stays there
+		two.say(`{"jsonrpc":"2.0","id":"c","method":"session/close","params":{"sessionId":"s1"}}`)
+		two.take()
 		two.setsProvider("https://b")
 		m = b.next()
 		b.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32602,"message":"no"}}`, m.ID)
@@ -224,11 +227,132 @@ func TestTwoChangesOfAProvider(t *testing.T) {
 					}
 				}
 				one.take()
-				require.Equal(t, tt.want != "", one.Client.set.isSet())
-				require.Contains(t, string(one.Client.set.params), tt.want)
-				require.Equal(t, one.Client.set.kind(), one.Client.provider)
-				require.Equal(t, one.Client.provider, one.Client.agent.provider)
+				require.Equal(t, tt.want != "", one.Client.provider.set.isSet())
+				require.Contains(t, string(one.Client.provider.set.params), tt.want)
+				require.Equal(t, one.Client.provider.kind(), one.Client.agent.provider.kind())
 			})
 		})
 	}
+}
+
+const (
+	logsOut     = `{"jsonrpc":"2.0","id":"o","method":"logout","params":{}}`
+	refusesThat = `{"jsonrpc":"2.0","id":%v,"error":{"code":-32603,"message":"no"}}`
+)
+
+// An editor that was restarted logs out of the provider of the session that it has loaded.
+func TestLogoutOfAnEditorThatReturns(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
+		before, a := h.client("Zed", everything)
+		before.set(a, "https://a")
+		for _, id := range []string{"s1", "s2"} {
+			before.opens(a, id)
+			a.answer(before.prompts(a, id, "go"), `{"stopReason":"end_turn"}`)
+			a.works(id, false)
+			before.take()
+		}
+		before.Disconnected()
+		after, _ := h.client("Zed", everything)
+		after.load("s1")
+		a.answer(a.next(), `{}`)
+		after.take()
+		after.say(logsOut)
+		m := a.next()
+		require.Equal(t, "logout", m.Method)
+		a.answer(m, `{}`)
+		require.Equal(t, []string{`o= {}`}, after.take())
+		after.opens(a, "s3") // which has no provider now
+		require.Len(t, h.agents(), 1)
+	})
+}
+
+// A change of the provider reaches each agent that has a session of the window, and is answered when all have answered. The window's own
+// agent decides: one that did otherwise ends.
+func TestProviderOfAllAgents(t *testing.T) {
+	for name, tt := range map[string]struct {
+		own, other string // their answers
+		want       string // for the window
+		ends       bool
+	}{
+		"both do it":    {`{}`, `{}`, `o= {}`, false},
+		"neither does":  {"", "", `o! no`, false},
+		"the own alone": {`{}`, "", `o= {}`, true},
+		"the other":     {"", `{}`, `o! no`, true},
+	} {
+		for _, otherFirst := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, other first %v", name, otherFirst), func(t *testing.T) {
+				withServer(t, func(t *testing.T, h *testServer) {
+					program := filepath.Join(t.TempDir(), "droid-acp")
+					require.NoError(t, os.WriteFile(program, nil, 0o700))
+					w := h.attached(everything, AttachParams{Program: program})
+					own, other := newFakeAgent(t, AttachParams{}), newFakeAgent(t, AttachParams{})
+					t.Cleanup(own.exit)
+					t.Cleanup(other.exit)
+					w.house, w.own = h, other
+					w.set(other, "https://a")
+					w.opens(other, "s1")
+					require.NoError(t, os.WriteFile(program, []byte("updated"), 0o700))
+					w.own = own
+					w.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
+					own.answer(own.next(), `{}`) // the provider
+					own.answer(own.next(), `{"sessionId":"s2"}`)
+					w.take()
+
+					w.say(logsOut)
+					agents, answers := []*fakeAgent{own, other}, []string{tt.own, tt.other}
+					if otherFirst {
+						slices.Reverse(agents)
+						slices.Reverse(answers)
+					}
+					for i, a := range agents {
+						require.Empty(t, w.take(), "not all have answered")
+						m := a.next()
+						require.Equal(t, "logout", m.Method)
+						if answers[i] != "" {
+							a.answer(m, answers[i])
+						} else {
+							a.say(refusesThat, m.ID)
+						}
+					}
+					heard := w.take()
+					require.Contains(t, heard, tt.want)
+					if tt.ends {
+						require.Contains(t, heard[0], "agent: The agent of this session was ended, since it has another provider than")
+						require.Len(t, h.Status().Sessions, 1)
+					} else {
+						require.Len(t, heard, 1)
+						w.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s1","prompt":[]}}`)
+						require.Equal(t, "session/prompt", other.next().Method)
+					}
+					w.say(`{"jsonrpc":"2.0","id":"p2","method":"session/prompt","params":{"sessionId":"s2","prompt":[]}}`)
+					require.Equal(t, "session/prompt", own.next().Method)
+				})
+			})
+		}
+	}
+}
+
+// A window does not change the provider of a session that another window uses, too, nor that of a turn that no window shows.
+func TestProviderInUseElsewhere(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
+		one, a := h.client("Zed", everything)
+		one.set(a, "https://a")
+		one.opens(a, "s1")
+		one.prompts(a, "s1", "go")
+		two, _ := h.client("Zed", everything)
+		two.load("s1")
+		two.take()
+		two.say(logsOut)
+		require.Contains(t, strings.Join(two.take(), ""), "o! Not done")
+		one.opens(a, "s2")
+		prompt := one.prompts(a, "s2", "go")
+		one.Disconnected()
+		two.take()
+		two.say(logsOut)
+		require.Contains(t, strings.Join(two.take(), ""), "o! Not done", "s2 works, with no window")
+		a.answer(prompt, `{"stopReason":"end_turn"}`)
+		a.works("s2", false)
+		two.say(logsOut)
+		require.Equal(t, "logout", a.next().Method, "the turn is shown here, and the idle session nowhere")
+	})
 }
