@@ -169,7 +169,7 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 	a.handleExit(agentEnded(how))
 }
 
-// read handles lines until the end, or until one is too long. It pauses while the agent's only client has no room.
+// read handles lines until the end, or until one is too long. It pauses while the only client that uses the agent has no room.
 func (a *agent) read(in io.Reader) (tooLong bool) {
 	lines := jsonrpc.NewLines(in, a.server.maxLine, func([]byte) {})
 	for {
@@ -177,21 +177,44 @@ func (a *agent) read(in io.Reader) (tooLong bool) {
 		if err != nil {
 			return errors.As(err, new(*jsonrpc.TooLongError))
 		}
-		full := a.handleLine(line)
-		if full != nil {
+		shown, full := a.handleLine(line)
+		if shown != nil {
 			select {
-			case <-full:
+			case <-shown:
 			case <-a.killRequested:
 			}
+		}
+		if full != nil {
+			a.awaitRoom(full)
 		}
 	}
 }
 
-// handleLine handles one line of the agent. If full is not nil, it is closed once there is room for more.
-func (a *agent) handleLine(line []byte) (full <-chan struct{}) {
+// awaitRoom waits while the only client that uses the agent, and has the session open, has no room.
+func (a *agent) awaitRoom(o *session) {
+	for {
+		a.server.mu.Lock()
+		full, changed := o.full(), a.server.changed
+		a.server.mu.Unlock()
+		if full == nil {
+			return
+		}
+		select {
+		case <-full:
+			return
+		case <-changed: // another client may use the agent now
+		case <-a.killRequested:
+			return
+		}
+	}
+}
+
+// handleLine handles one line of the agent. If shown is not nil, the next line must wait until it is closed; if full is not nil, until a client
+// of that session has room.
+func (a *agent) handleLine(line []byte) (shown <-chan struct{}, full *session) {
 	if !json.Valid(line) {
 		a.server.Log.Warn("an agent wrote invalid JSON", zap.Int("bytes", len(line)))
-		return nil
+		return nil, nil
 	}
 	h, ok := jsonrpc.ReadHead(line)
 	a.server.mu.Lock()
@@ -200,15 +223,15 @@ func (a *agent) handleLine(line []byte) (full <-chan struct{}) {
 	case !ok:
 		a.server.Log.Warn("an agent wrote a line that is not a message", zap.Int("bytes", len(line)))
 	case h.Method == "":
-		return a.handleResponse(line, h)
+		return a.handleResponse(line, h), nil
 	case h.Method == cancelRequest:
 		a.handleCancel(line, h)
 	case h.IsRequest():
 		a.handleRequest(line, h)
 	default:
-		return a.handleNotification(line, h)
+		return nil, a.handleNotification(line, h)
 	}
-	return nil
+	return nil, nil
 }
 
 const cancelRequest = "$/cancel_request"
@@ -240,8 +263,8 @@ func (a *agent) ask(method string, params any, done func(result []byte, err erro
 
 var errAgentEnds = errors.New("the agent ends")
 
-// handleResponse handles a response of the agent. If later is not nil, the next line must wait until it is closed.
-func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct{}) {
+// handleResponse handles a response of the agent. If shown is not nil, the next line must wait until it is closed.
+func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (shown <-chan struct{}) {
 	id := string(h.ID)
 	c := a.calls[id]
 	if c == nil {
@@ -536,8 +559,8 @@ func (a *agent) endIfUnused() {
 	a.end()
 }
 
-// handleNotification handles a notification of the agent. If full is not nil, it is closed once there is room for more.
-func (a *agent) handleNotification(line []byte, h jsonrpc.Head) (full <-chan struct{}) {
+// handleNotification handles a notification of the agent. It returns its session if a client of that has no room for more.
+func (a *agent) handleNotification(line []byte, h jsonrpc.Head) (full *session) {
 	params := paramsOf(line, h)
 	id := textAt(params, "sessionId")
 	open, ofSubagent := a.sessionOf(id)
@@ -556,7 +579,10 @@ func (a *agent) handleNotification(line []byte, h jsonrpc.Head) (full <-chan str
 			open.applyUpdate(params)
 		}
 		open.broadcast(nil, own)
-		return open.full()
+		if open.full() != nil {
+			return open
+		}
+		return nil
 	}
 	for _, c := range a.clients {
 		if id == "" { // otherwise it is about a session that was closed since, or that no answer has opened

@@ -510,6 +510,7 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *
 		return asked
 	}
 	a.calls[id] = asked
+	c.server.notifyChange()
 	switch h.Method {
 	case "session/new", "session/fork":
 		asked.params = parseOpenParams(params)

@@ -222,7 +222,7 @@ func statFileID(path string) fileID {
 	return fileID{info.Size(), info.ModTime()}
 }
 
-// notifyChange wakes those who wait for a client or an agent to come or go. The caller holds mu.
+// notifyChange wakes those who wait for a client or an agent to come or go, or to be used. The caller holds mu.
 func (s *Server) notifyChange() {
 	close(s.changed)
 	s.changed = make(chan struct{})

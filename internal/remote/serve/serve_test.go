@@ -738,6 +738,34 @@ func TestSlowClient(t *testing.T) {
 	})
 }
 
+// A window that does not read holds up no other one that uses its agent, whether that was there before or comes later.
+func TestSlowClientBesideAnother(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		t.Run(fmt.Sprint(before), func(t *testing.T) {
+			withServer(t, func(t *testing.T, h *testServer) {
+				slow, a := h.client("Zed", everything)
+				slow.opens(a, "s1")
+				other, _ := h.client("Zed", everything)
+				if before {
+					other.opens(a, "s2")
+				}
+				slow.prompts(a, "s1", "go")
+				slow.mu.Lock()
+				slow.full = make(chan struct{})
+				slow.mu.Unlock()
+				a.chunk("s1", "one")
+				go func() { _, _ = fmt.Fprintln(a.out, strings.Repeat(" ", 100<<10)) }()
+				synctest.Wait()
+				if !before {
+					other.opens(a, "s2")
+				}
+				a.answer(other.prompts(a, "s2", "go"), `{"stopReason":"end_turn"}`)
+				require.Equal(t, []string{`p= {"stopReason":"end_turn"}`}, other.take())
+			})
+		})
+	}
+}
+
 func TestEndOfASession(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)

@@ -263,6 +263,7 @@ func (o *session) subscribe(c *Client) *subscriber {
 	if w == nil {
 		w = &subscriber{client: c}
 		o.subscribers = append(o.subscribers, w)
+		o.server.notifyChange()
 	}
 	o.closeIfUnused()
 	o.sendActivity(c)
@@ -312,12 +313,13 @@ func (o *session) broadcast(not *Client, line []byte) {
 	}
 }
 
-// full returns a channel that is closed once the only client has room for more; nil if it has room, or is not the only one.
+// full returns a channel that is closed once a client has room for more: the one that loads the session, or the only one that uses its agent.
+// It returns nil if there is no such client, or that has room.
 func (o *session) full() <-chan struct{} {
 	switch {
 	case o.loader != nil:
 		return o.loader.out.Full()
-	case len(o.subscribers) == 1 && !o.subscribers[0].replaying:
+	case len(o.subscribers) == 1 && !o.subscribers[0].replaying && o.agent.isOnlyFor(o.subscribers[0].client):
 		return o.subscribers[0].client.out.Full()
 	}
 	return nil
