@@ -456,8 +456,8 @@ func (c *Client) deferredTo(line []byte, handle func(line []byte, h jsonrpc.Head
 }
 
 // reopen loads or resumes a session that is open already: the client joins it in the agent that has it. The agent loads the session again
-// if it is idle and the client wants another directory or more servers; or if no other client has it and no server would be lost, since the
-// conversation may have been rewound, or continued in another program.
+// if it is idle and the client wants another directory or more servers; or if no other client has it, since the client may want fewer servers,
+// and the conversation may have been rewound, or continued in another program.
 func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	wants, after := parseOpenParams(paramsOf(line, h)), afterOf(line, h)
 	alone := len(open.subscribers) == 0 || len(open.subscribers) == 1 && open.subscriber(c) != nil
@@ -484,7 +484,7 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	case open.working && (moves || lacks != nil && !alone):
 		c.logRefusal(h.Method, open.id, "a prompt runs in it, and the client wants another directory or other servers")
 		c.refuse(h.ID, open.reopenError(wants, moves, lacks))
-	case !open.working && (moves || lacks != nil || alone && (open.subscriber(c) != nil || wants.sameServers(open.params))):
+	case !open.working && (moves || lacks != nil || alone):
 		c.forward(open.agent, line, h, open).note = differs
 	default:
 		open.joinWithValues(c, line, h, differs+note)

@@ -37,8 +37,8 @@ func parseOpenParams(params []byte) (w openParams) {
 	return w
 }
 
-// compare reports whether wanted has another directory, and which servers it has in addition. Fewer servers are no difference: they do not
-// disturb a client that does not use them.
+// compare reports whether wanted has another directory, and which servers it has in addition. Fewer servers are no difference to clients that
+// share a session: they do not disturb one that does not use them.
 func (w openParams) compare(wanted openParams) (moves bool, lacks []mcpServer) {
 	has := map[mcpServer]bool{}
 	for _, s := range w.servers {
@@ -50,13 +50,6 @@ func (w openParams) compare(wanted openParams) (moves bool, lacks []mcpServer) {
 		}
 	}
 	return wanted.directory != "" && wanted.directory != w.directory, lacks
-}
-
-// sameServers reports whether both have the same servers: an agent loads a session with the given ones.
-func (w openParams) sameServers(other openParams) bool {
-	_, more := w.compare(other)
-	_, fewer := other.compare(w)
-	return more == nil && fewer == nil
 }
 
 // serverNames lists servers for people, each formatted by named.

@@ -248,6 +248,23 @@ func TestLoadInOtherDirectory(t *testing.T) {
 	}
 }
 
+// An editor that returns without an MCP server, which its user has removed, loads the idle session without it.
+func TestServerRemovedInTheEditor(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
+		before, a := h.client("Zed", everything)
+		before.loads("s1", "/w", `{"name":"one","command":"/bin/one","args":[],"env":[]}`)
+		a.answer(a.next(), `{}`)
+		a.answer(before.prompts(a, "s1", "go"), `{"stopReason":"end_turn"}`)
+		a.works("s1", false)
+		before.Disconnected()
+		after, _ := h.client("Zed", everything)
+		after.loads("s1", "/w", "")
+		m := a.next()
+		require.Equal(t, "session/load", m.Method)
+		require.Empty(t, m.Params["mcpServers"])
+	})
+}
+
 // The updates of a load go only to its client, even if that has left before the end.
 func TestLoadInOtherDirectoryByLeavingClient(t *testing.T) {
 	for name, c := range map[string]struct{ ends, directory string }{
