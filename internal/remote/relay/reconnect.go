@@ -64,7 +64,7 @@ type Reconnector struct {
 	id         string        // _meta.droid-acp.clientId
 	initialize []byte
 	resumes    bool              // the server supports cursors
-	provider   []byte            // the providers/set to repeat to a new connection, nil for none: there is one provider
+	provider   []byte            // the request that set the provider, to repeat to a new connection; nil for none
 	pending    []*pendingMessage // the editor's unanswered requests, in order
 	sessions   map[string]*openSession
 	questions  map[string]*openQuestion // of the agent; by the key of their IDs
@@ -418,6 +418,10 @@ func (r *Reconnector) result(line []byte, h jsonrpc.Head) []byte {
 	if result == nil {
 		return line
 	}
+	if p.setsProvider() {
+		r.provider = p.line
+		return line
+	}
 	switch p.method {
 	case "initialize":
 		r.resumes = string(MetaField(result, "cursors")) == "true"
@@ -433,20 +437,24 @@ func (r *Reconnector) result(line []byte, h jsonrpc.Head) []byte {
 		s.params["sessionId"], _ = json.Marshal(id)
 		r.sessions[id] = s
 		r.advance(id, result)
-	case "providers/set":
-		r.provider = p.line
 	default:
 		r.forget(p)
 	}
 	return line
 }
 
+// setsProvider reports whether the message is a request that sets the provider.
+func (p *pendingMessage) setsProvider() bool {
+	h, _ := jsonrpc.ReadHead(p.line)
+	return p.method == "providers/set" || p.method == "authenticate" && rawjson.Field(rawjson.Field(params(p.line, h), "_meta"), "gateway") != nil
+}
+
 // forget removes what is not to be restored on the next connection, since a request has taken it back or replaced it, or may have.
 func (r *Reconnector) forget(p *pendingMessage) {
-	switch p.method {
-	case "session/close", "session/delete", "session/archive":
+	switch {
+	case slices.Contains([]string{"session/close", "session/delete", "session/archive"}, p.method):
 		delete(r.sessions, p.session)
-	case "providers/set", "providers/disable", "logout":
+	case p.setsProvider(), p.method == "providers/disable", p.method == "logout":
 		r.provider = nil
 	}
 }

@@ -487,6 +487,17 @@ func TestReconnectRestoresNothingTakenBack(t *testing.T) {
 			})
 		}
 	}
+	t.Run("but a gateway by authenticate", func(t *testing.T) {
+		withServer(t, func(t *testing.T, h *testServer) {
+			e, a := h.editor()
+			e.say(`{"jsonrpc":"2.0","id":"s","method":"authenticate","params":{"methodId":"gateway","_meta":{"gateway":{"baseUrl":"https://a"}}}}`)
+			a.answer(a.next(), `{}`)
+			begin(e, a)
+			e.refuse(errCut)
+			e.cut()
+			require.Contains(t, restored(t, h, e), "authenticate")
+		})
+	})
 	t.Run("a mode that another window has set since", func(t *testing.T) {
 		withServer(t, func(t *testing.T, h *testServer) {
 			e, a := h.editor()
