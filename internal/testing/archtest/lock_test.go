@@ -55,18 +55,11 @@ func givesUpUnseen(t *testing.T, pkg string) (loose []string, all int) {
 		if o.Name() == "end" {
 			continue // of the session: nothing follows
 		}
-		if signature := types.TypeString(o.Type(), nil) + receiver(o); !strings.Contains(signature, "context.Context") {
+		if signature := types.TypeString(o.Type(), nil); !strings.Contains(signature, "context.Context") {
 			loose = append(loose, o.Name())
 		}
 	}
 	return loose, len(gives)
-}
-
-func receiver(o types.Object) string {
-	if recv := o.Type().(*types.Signature).Recv(); recv != nil {
-		return types.TypeString(recv.Type(), nil)
-	}
-	return ""
 }
 
 // calls reports whether a function calls, in the goroutine and with the lock that it has itself, one for which is reports true.
