@@ -39,9 +39,8 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 }
 
 // syncEvents applies the events that droid sent before the response that the caller has just got. Some of them may be shown with files:
-// then it waits, without the lock, until these are read. The error says that the session ends. The end of ctx does not end the wait; the
-// parameter shows that the lock may be released.
-func (s *Session) syncEvents(ctx context.Context) *jsonrpc.Error {
+// then it waits, without the lock, until these are read. The error says that the session ends, which alone ends the wait.
+func (s *Session) syncEvents(_ context.Context) *jsonrpc.Error {
 	if s.drainEvents(); s.fileCalls.Waiting() == nil {
 		return nil
 	}

@@ -280,11 +280,11 @@ func (s *Session) showLogin(l *mcp.Login) {
 }
 
 // askToLogIn asks the user to log in, in a dialog of this id, and heeds what they say.
-func (s *Session) askToLogIn(ctx context.Context, l *mcp.Login, dialog string) {
+func (s *Session) askToLogIn(_ context.Context, l *mcp.Login, dialog string) {
 	params := protocol.URLElicitation{SessionID: s.out.Session(), Mode: "url", ElicitationID: dialog, URL: l.URL, Message: protocol.Text("The MCP server " + l.Server + " needs you to log in.")}
 	asked := updates.SendRequest[protocol.ElicitationResult](s.out, "elicitation/create", params)
 	s.servers.Shown(l, dialog, asked)
-	result, err := asked.Await(context.Background())
+	result, err := asked.Await(context.Background()) // when the session ends, EndLogins withdraws it
 	switch {
 	case err == updates.ErrWithdrawn:
 		return

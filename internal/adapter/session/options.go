@@ -80,19 +80,20 @@ func (s *Session) DescribeOption(ctx context.Context, id, command string) (strin
 	return s.options.Describe(id, command), nil
 }
 
-// setOption changes one option, for the methods and the commands alike, and returns when droid has it,
-// or with why not. The end of ctx ends the wait for droid's answer alone; requests that open a session have another than s.Context.
-func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Error {
+// setOption changes one option, for the methods and the commands alike, and returns when droid has it, or with why not. callCtx bounds the
+// call that makes the change, and the wait for the mode of an answer before it; the other waits end with the session. It is s.Context, so that
+// a cancel ends none of them, except for the first options of a session that a request creates.
+func (s *Session) setOption(callCtx context.Context, id, value string) *jsonrpc.Error {
 	switch {
 	case id == options.FollowUp:
-		if s.setFollowUp(ctx, value) {
+		if s.setFollowUp(callCtx, value) {
 			return nil
 		}
 		return acperr.InvalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options))
 	case id == options.AutoCompaction && s.options.Option(id) == nil:
 		return acperr.InvalidParams("unknown configId %q, or an option that this droid or this client does not have", id)
 	case id == options.AutoCompaction:
-		return s.setAutoCompaction(ctx, value == "true")
+		return s.setAutoCompaction(callCtx, value == "true")
 	}
 	if id == options.Mode {
 		s.modeOrder.choose()
@@ -103,7 +104,7 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 	}
 	defer release()
 	if id == options.Mode {
-		s.awaitMode(ctx)
+		s.awaitMode(callCtx)
 		s.modeOrder.asked = stream.Mode(value)
 		defer func() { s.modeOrder.asked = "" }()
 	}
@@ -111,9 +112,9 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 	var refused error
 	err := s.withDroid(s.Context, 1, func(client *droid.Client, _ *stream.SessionInfo) error {
 		patch, refused = s.options.Patch(client.Version(), id, value)
-		return s.changeSettings(ctx, client, patch)
+		return s.changeSettings(callCtx, client, patch)
 	})
-	heard := s.syncEvents(ctx) // settings_updated comes before the reply: applyEvent has put it in s.options
+	heard := s.syncEvents(s.Context) // settings_updated comes before the reply: applyEvent has put it in s.options
 	switch why := cmp.Or(whyNoDroid(err), heard); {
 	case why != nil:
 		return why
@@ -154,17 +155,17 @@ func (s *Session) changeSettings(ctx context.Context, client *droid.Client, patc
 const settingsTime = 10 * time.Second
 
 // setAutoCompaction switches automatic compaction and returns when droid has done so, or with why not. droid keeps it
-// with the session (0.215 and 0.225).
-func (s *Session) setAutoCompaction(ctx context.Context, on bool) *jsonrpc.Error {
+// with the session (0.215 and 0.225). callCtx is that of setOption.
+func (s *Session) setAutoCompaction(callCtx context.Context, on bool) *jsonrpc.Error {
 	release, failure := s.lockRPC(s.Context)
 	if failure != nil {
 		return failure
 	}
 	defer release()
 	err := s.withDroid(s.Context, 1, func(client *droid.Client, _ *stream.SessionInfo) error {
-		return s.changeSettings(ctx, client, stream.SettingsPatch{AutoCompaction: &on})
+		return s.changeSettings(callCtx, client, stream.SettingsPatch{AutoCompaction: &on})
 	})
-	heard := s.syncEvents(ctx) // settings_updated comes before the reply
+	heard := s.syncEvents(s.Context) // settings_updated comes before the reply
 	got := s.options.Settings().AutoCompaction
 	switch why := cmp.Or(whyNoDroid(err), heard); {
 	case why != nil:

@@ -377,7 +377,7 @@ func (d *Deps) missing(ctx context.Context, content prompt.Prompt) map[string]bo
 
 // checkCommand refuses a prompt that begins with a custom command which was removed. droid is asked for its commands first, as one may have
 // come or gone just now.
-func (p *userPrompt) checkCommand(ctx context.Context) *jsonrpc.Error {
+func (p *userPrompt) checkCommand(_ context.Context) *jsonrpc.Error {
 	s := p.s
 	name, _, ok := commands.Split(p.typed)
 	if !ok {

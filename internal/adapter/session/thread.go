@@ -102,7 +102,7 @@ func (s *Session) carryTitle(ctx context.Context, title string, named int) {
 		if title == "" || s.proc.Client() == nil {
 			return
 		}
-		if _, err := s.renameAlone(s.Context, title); err != nil {
+		if _, err := s.renameAlone(ctx, title); err != nil {
 			s.log.Warn("a session did not get the title of its thread", zap.Error(err))
 		}
 	}

@@ -190,8 +190,8 @@ func (s *Session) lookInTurn() {
 }
 
 // killIfChanged kills a droid that was not started with the current files of the project: the turn fails, and the next prompt asks. The
-// error says that the files could not be checked. The end of ctx does not end the look; the parameter shows that the lock may be released.
-func (s *Session) killIfChanged(ctx context.Context) (ended, revoked bool, err error) {
+// error says that the files could not be checked. Only the end of the session ends the look.
+func (s *Session) killIfChanged(_ context.Context) (ended, revoked bool, err error) {
 	before := s.proc.Client()
 	if s.deps.Config.Trust.TrustsAll() || before == nil {
 		return false, false, nil
