@@ -9,7 +9,6 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/acperr"
-	"droid-acp/internal/adapter/internal/filecalls"
 	"droid-acp/internal/adapter/internal/prompt"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
@@ -26,7 +25,7 @@ import (
 func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{}) {
 	switch {
 	case s.showsHistory(): // that comes first
-	case s.fileCalls.Waiting() != nil: // files are being read for an earlier event; the end of that wakes us
+	case s.held != nil: // files are being read for an earlier event; the end of that wakes us
 	case s.prompts.Stopping():
 		events = s.proc.Events() // what it says is dropped, so it needs no room
 	default:
@@ -41,7 +40,7 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 // syncEvents applies the events that droid sent before the response that the caller has just got. Some of them may be shown with files:
 // then it waits, without the lock, until these are read. The error says that the session ends, which alone ends the wait.
 func (s *Session) syncEvents(_ context.Context) *jsonrpc.Error {
-	if s.drainEvents(); s.fileCalls.Waiting() == nil {
+	if s.drainEvents(); s.held == nil {
 		return nil
 	}
 	return s.waitFor(s.Context, "droid's answer", needRead)
@@ -73,49 +72,40 @@ func (s *Session) handleEvent(ev stream.Event, ok bool) {
 	s.apply(s.proc.Handle(time.Now(), ev))
 }
 
-// apply translates normalized events, in order. One that is shown with files, or with what a subagent's file says, or behind why an edit
-// failed, waits until they are read, without the lock, so that the editor is still heard in the meantime; with it wait all that follow.
+// heldEvents are normalized events that wait while something is read, without the lock, before the first of them is applied: all are applied
+// in order.
+type heldEvents struct{ events []quirks.Event }
+
+// apply applies normalized events in order. Before some, something is read: the file of a subagent, why edits failed, or the files that the
+// event is shown with. The event and all that follow are held until then, while the editor is still heard.
 func (s *Session) apply(events []quirks.Event) {
 	for i, ev := range events {
-		if s.fileCalls.Behind(events[i:]) {
+		if s.held != nil {
+			s.held.events = append(s.held.events, events[i:]...)
 			return
 		}
-		if stops, is := ev.(quirks.SubagentStopped); is && !s.ended {
-			s.hold(ev, func(held *filecalls.Deferred) { s.readToEnd(s.Context, held, stops.ID) })
-			continue
-		}
-		if asks, is := ev.(quirks.SubagentAsks); is && !s.ended {
-			s.hold(ev, func(held *filecalls.Deferred) { s.readToEnd(s.Context, held, asks.ID) })
-			continue
-		}
-		if failed := s.show.TakeUnexplained(ev); len(failed) > 0 && !s.ended {
-			s.hold(ev, func(held *filecalls.Deferred) { s.explain(s.Context, failed, held) })
-			continue
-		}
-		paths, requested := s.show.NeededFiles(ev), s.show.RequestedPaths(ev)
-		if s.readsNoFiles() || len(paths) == 0 && len(requested) == 0 {
+		subagent, ofSubagent := subagentToRead(ev)
+		failed, paths, requested := s.show.TakeUnexplained(ev), s.show.NeededFiles(ev), s.show.RequestedPaths(ev)
+		switch {
+		case ofSubagent && !s.ended:
+			s.hold(ev, func(held *heldEvents) { s.readToEnd(s.Context, held, subagent) })
+		case len(failed) > 0 && !s.ended:
+			s.hold(ev, func(held *heldEvents) { s.explain(s.Context, held, failed) })
+		case len(paths)+len(requested) > 0 && !s.readsNoFiles():
+			s.hold(ev, func(held *heldEvents) { s.readFiles(s.Context, held, paths, requested) })
+		default:
 			s.translate(ev, nil)
-			continue
 		}
-		if len(requested) > 0 {
-			requested = append(requested, s.directories()...)
-		}
-		jobs := s.fileCalls.BeforeShown(ev, paths)
-		s.hold(ev, func(held *filecalls.Deferred) {
-			texts := render.Files(nil)
-			s.doJobs(s.Context, jobs...)
-			s.unlocked(s.Context, func(ctx context.Context) { texts = s.deps.Texts.ReadResolved(ctx, paths, requested) })
-			s.filesRead(held, texts)
-		})
 	}
 }
 
-// hold has an event wait, and all that follow, until read, in another goroutine, releases it, or readNoMore does.
-func (s *Session) hold(ev quirks.Event, read func(held *filecalls.Deferred)) {
-	held := s.fileCalls.Defer(ev)
+// hold has an event wait, and all that follow, until read, in another goroutine, releases them, or readNoMore does.
+func (s *Session) hold(ev quirks.Event, read func(held *heldEvents)) {
+	held := &heldEvents{[]quirks.Event{ev}}
+	s.held = held
 	s.mu.Go(func() {
 		defer func() {
-			if s.fileCalls.Waiting() == held { // a panic: nothing waits for it any more
+			if s.held == held { // a panic: nothing waits for it any more
 				s.readNoMore()
 			}
 		}()
@@ -123,9 +113,29 @@ func (s *Session) hold(ev quirks.Event, read func(held *filecalls.Deferred)) {
 	})
 }
 
+// releaseEvents returns held events, and holds them no longer. It returns none if readNoMore has released them.
+func (s *Session) releaseEvents(held *heldEvents) []quirks.Event {
+	if s.held != held {
+		return nil
+	}
+	s.held = nil
+	return held.events
+}
+
+// readFiles reads the files with which the first of the held events is shown, after the jobs that come before that.
+func (s *Session) readFiles(ctx context.Context, held *heldEvents, paths, requested []string) {
+	if len(requested) > 0 {
+		requested = append(requested, s.directories()...)
+	}
+	s.doJobs(ctx, s.fileCalls.BeforeShown(held.events[0], paths)...)
+	var texts render.Files
+	s.unlocked(ctx, func(ctx context.Context) { texts = s.deps.Texts.ReadResolved(ctx, paths, requested) })
+	s.filesRead(held, texts)
+}
+
 // filesRead translates what waited for files, and what came after it.
-func (s *Session) filesRead(held *filecalls.Deferred, texts render.Files) {
-	if events := s.fileCalls.Release(held); len(events) > 0 {
+func (s *Session) filesRead(held *heldEvents, texts render.Files) {
+	if events := s.releaseEvents(held); len(events) > 0 {
 		s.translate(events[0], texts)
 		s.apply(events[1:])
 	}
@@ -170,7 +180,7 @@ func (s *Session) updateFromDroid(things ...protocol.Update) {
 
 // explain shows why edits failed, after reading the reasons without the lock. Held events wait for that, so that all updates of a turn
 // precede its response.
-func (s *Session) explain(ctx context.Context, failed []render.FailedEdit, held *filecalls.Deferred) {
+func (s *Session) explain(ctx context.Context, held *heldEvents, failed []render.FailedEdit) {
 	var calls []string
 	for _, e := range failed {
 		calls = append(calls, quirks.RawID(e.ID))
@@ -180,7 +190,7 @@ func (s *Session) explain(ctx context.Context, failed []render.FailedEdit, held 
 	p := s.prompts.Get(id) // nil in a turn of droid's own
 	var results map[string]string
 	s.unlocked(ctx, func(ctx context.Context) { results = s.deps.Threads.Results(ctx, session, calls) })
-	events := s.fileCalls.Release(held)
+	events := s.releaseEvents(held)
 	if events == nil {
 		return // the turn was cancelled in the meantime, or droid or the session has ended
 	}
@@ -346,8 +356,8 @@ func (s *Session) readsNoFiles() bool { return s.ended || s.prompts.Stopping() |
 // readNoMore translates what waits for files without them, because the session, its turn or its
 // process ends, or the reading failed.
 func (s *Session) readNoMore() {
-	for held := s.fileCalls.Waiting(); held != nil; held = s.fileCalls.Waiting() {
-		s.filesRead(held, nil)
+	for s.held != nil {
+		s.filesRead(s.held, nil)
 	}
 }
 

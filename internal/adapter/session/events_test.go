@@ -72,3 +72,12 @@ func TestCancelledMessageIsStoppedAtOnce(t *testing.T) {
 	require.False(t, due.IsZero())
 	require.True(t, due.Before(now))
 }
+
+// What has read for events that were released meanwhile releases none that are held since.
+func TestReleaseEvents(t *testing.T) {
+	before, since := &heldEvents{[]quirks.Event{quirks.Notice{Text: "1"}}}, &heldEvents{[]quirks.Event{quirks.Notice{Text: "2"}}}
+	s := &Session{held: since}
+	require.Empty(t, s.releaseEvents(before))
+	require.Equal(t, since.events, s.releaseEvents(since))
+	require.Empty(t, s.releaseEvents(since))
+}

@@ -138,7 +138,7 @@ func (s *Session) satisfied(n need) bool {
 		_, known := s.storeLock.Others()
 		return known
 	case n == needRead:
-		return s.fileCalls.Waiting() == nil
+		return s.held == nil
 	case n == needAnswers:
 		return !s.proc.HasQueries()
 	case n == needServers:

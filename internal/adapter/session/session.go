@@ -61,6 +61,7 @@ type Session struct {
 	servers     mcp.Servers       // what it knows of its MCP servers, see mcp.go
 	show        *render.View      // what its editor has been shown
 	fileCalls   fileCalls         // what goes through the editor's files
+	held        *heldEvents       // while something is read for the first of them; nil for none
 	titles      turns.Lock        // see untilTitle
 	explains    turns.Lock        // see untilExplained
 	loop        loop              // what wakes it by itself

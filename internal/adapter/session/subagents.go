@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/adapter/internal/filecalls"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
@@ -26,7 +25,7 @@ func (s *Session) lookAtSubagents(now time.Time) {
 		s.mu.Go(func() {
 			norm := s.proc.Normalizer()
 			from, to, lines := s.readSubagent(s.Context, id)
-			if s.proc.Normalizer() != norm || s.fileCalls.Waiting() != nil || s.showsHistory() || !s.proc.Subagents.Read(id, from, to, lines) {
+			if s.proc.Normalizer() != norm || s.held != nil || s.showsHistory() || !s.proc.Subagents.Read(id, from, to, lines) {
 				return // droid is another one, or what was read has to wait: it is read again
 			}
 			s.subagentWrote(norm, id)
@@ -57,18 +56,29 @@ func (s *Session) subagentWrote(norm *quirks.Normalizer, id string, behind ...qu
 const mostReads = 64
 
 // readToEnd reads the file of a subagent that has ended, for which events are held.
-func (s *Session) readToEnd(ctx context.Context, held *filecalls.Deferred, id string) {
+func (s *Session) readToEnd(ctx context.Context, held *heldEvents, id string) {
 	norm := s.proc.Normalizer()
 	for range mostReads {
 		from, to, lines := s.readSubagent(ctx, id)
-		if s.fileCalls.Waiting() != held {
+		if s.held != held {
 			return // the turn was cancelled in the meantime, or droid or the session has ended
 		}
 		if !s.proc.Subagents.Read(id, from, to, lines) || from == to {
 			break
 		}
 	}
-	s.subagentWrote(norm, id, s.fileCalls.Release(held)[1:]...)
+	s.subagentWrote(norm, id, s.releaseEvents(held)[1:]...)
+}
+
+// subagentToRead returns the subagent whose file is read before an event is applied; ok is false if that reads none.
+func subagentToRead(ev quirks.Event) (id string, ok bool) {
+	switch ev := ev.(type) {
+	case quirks.SubagentStopped:
+		return ev.ID, true
+	case quirks.SubagentAsks:
+		return ev.ID, true
+	}
+	return "", false
 }
 
 // loseSubagentCalls ends the calls of subagents that still run: the editor is about to get the conversation again, without these calls.

@@ -1,4 +1,4 @@
-// Package filecalls knows which calls of droid's tools read or change which files, and what waits for these files: droid's events and hooks
+// Package filecalls knows which calls of droid's tools read or change which files, and which hooks wait for them: droid's events and hooks
 // go in, jobs with the editor's files come out. The caller of each function must hold the session's lock; the jobs themselves, which block, are
 // done without it. The package is pure.
 package filecalls
@@ -26,7 +26,7 @@ type Overlay interface {
 	Close()
 }
 
-// Calls are the open calls of a session that read or change files, and what waits for files.
+// Calls are the open calls of a session that read or change files, and the hooks that wait for these.
 // The zero value leaves all files on the disk.
 type Calls struct {
 	overlay Overlay // nil: files stay on the disk
@@ -34,9 +34,8 @@ type Calls struct {
 	// commands are calls of tools that may change any file without saying which. Those
 	// that have ended are among them until the turn ends.
 	commands []string
-	hooks    []*Hook   // of calls that droid's events have not announced yet
-	deferred *Deferred // nil while no event waits
-	looked   []string  // files that a call of this turn reads or changes, where they stay on the disk
+	hooks    []*Hook  // of calls that droid's events have not announced yet
+	looked   []string // files that a call of this turn reads or changes, where they stay on the disk
 }
 
 // call is one call of droid's Read, Create, Edit, MultiEdit or ApplyPatch.

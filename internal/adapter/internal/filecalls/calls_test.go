@@ -179,17 +179,3 @@ func TestEditThatIsAsked(t *testing.T) {
 	require.Empty(t, c.BeforeShown(quirks.ToolEnded{ID: "a"}, []string{"/w/a"}))
 	require.Empty(t, c.BeforeAnswer(tools))
 }
-
-// Events wait after one that waits for files, and continue once.
-func TestHeldEvents(t *testing.T) {
-	var c Calls
-	first, second := quirks.Notice{Text: "1"}, quirks.Notice{Text: "2"}
-	require.False(t, c.Behind([]quirks.Event{first}))
-	require.Nil(t, c.Waiting())
-	h := c.Defer(first)
-	require.True(t, c.Behind([]quirks.Event{second}))
-	require.Equal(t, h, c.Waiting())
-	require.Equal(t, []quirks.Event{first, second}, c.Release(h))
-	require.Nil(t, c.Release(h))
-	require.Nil(t, c.Release(nil))
-}

@@ -85,34 +85,3 @@ func (c *Calls) asked(tools []stream.PermissionToolUse) (calls []*call) {
 	}
 	return calls
 }
-
-// Deferred are normalized events that wait: the first one for the files that it is shown with, the
-// others behind it, so that all are reported in order.
-type Deferred struct{ events []quirks.Event }
-
-// Defer has an event wait for its files. None may wait before.
-func (c *Calls) Defer(ev quirks.Event) *Deferred {
-	c.deferred = &Deferred{[]quirks.Event{ev}}
-	return c.deferred
-}
-
-// Waiting returns the deferred events, nil for none.
-func (c *Calls) Waiting() *Deferred { return c.deferred }
-
-// Behind appends events to the deferred ones. It returns false if there are none.
-func (c *Calls) Behind(events []quirks.Event) bool {
-	if c.deferred != nil {
-		c.deferred.events = append(c.deferred.events, events...)
-	}
-	return c.deferred != nil
-}
-
-// Release hands out what waits, when the files of the first one were read, or are not to be
-// waited for any more. What waits no longer is none.
-func (c *Calls) Release(h *Deferred) []quirks.Event {
-	if h == nil || c.deferred != h {
-		return nil
-	}
-	c.deferred = nil
-	return h.events
-}
