@@ -54,50 +54,72 @@ func (s *Session) awaitDroid(ctx context.Context, historyLimit int) (client *dro
 func (s *Session) start(ctx context.Context, historyLimit int) {
 	info, failure := (*stream.SessionInfo)(nil), acperr.Lost() // where this panics
 	defer func() { s.proc.StartEnded(info, failure) }()
+	info, failure = s.startWithRetries(ctx, historyLimit)
+}
+
+// startWithRetries starts one droid after the other until one has loaded the session, and returns its answer to that, or why none has.
+func (s *Session) startWithRetries(ctx context.Context, historyLimit int) (*stream.SessionInfo, *jsonrpc.Error) {
 	before := s.options.Loading()
-	for tries := 1; ; {
-		unmade := s.proc.NeedsCreate()
-		client, told, err := s.launch(ctx, historyLimit)
-		switch {
-		case err != nil:
-			failure = acperr.NotRestarted(s.out.Session(), s.out.Opened(), err)
-			return
-		case s.ended:
-			s.unlocked(ctx, func(context.Context) { client.Kill(); <-client.Exited() })
-			failure = acperr.Ending()
-			return
-		}
-		s.adopt(client)
-		s.opened(told)
-		if unmade {
-			s.checkDefaults()
-			s.checkWords()
-			s.notifyExcluded()
-		}
-		if unmade && s.proc.Client() == nil && !s.proc.NeedsCreate() {
+	for deaths := 0; ; {
+		outcome, info, failure := s.startOnce(ctx, historyLimit, before)
+		switch outcome {
+		case startSucceeded, startFailed:
+			return info, failure
+		case startCreatedOnly: // the next one gets the words when it loads the session
 			historyLimit, before = 1, s.options.Loading()
-			continue // the next one gets the words when it loads the session
-		}
-		s.restoreSettings(ctx, before)
-		if s.proc.Ending() {
-			_ = s.waitFor(s.Context, "the settings from before", needGone) // its end is in the events
-		}
-		info, failure = told, nil
-		died := s.proc.Client() == nil
-		if died {
+		case startDied:
 			s.options.LoadingAgain(before)
+			switch deaths++; {
+			case !s.out.Opened():
+				return nil, acperr.NotOpened(s.out.Session(), s.proc.LastCrash())
+			case s.prompts.GaveUp() || deaths == turns.MaxCrashes:
+				return nil, acperr.Crash(s.proc.LastCrash(), s.prompts.GaveUp()) // again
+			}
+			// It was given no prompt, so none fails with it; a command that waits for it does, see droidExited.
 		}
-		switch {
-		case died && s.out.Opened() && !s.prompts.GaveUp() && tries < turns.MaxCrashes:
-			tries++ // it was given no prompt, so none fails with it; a command that waits for it does, see turns.Machine.OutputRead
-			continue
-		case died && s.out.Opened():
-			failure = acperr.Crash(s.proc.LastCrash(), s.prompts.GaveUp()) // again
-		case died:
-			failure = acperr.NotOpened(s.out.Session(), s.proc.LastCrash())
-		}
-		return
 	}
+}
+
+// startOutcome is what came of one droid that was started.
+type startOutcome int
+
+const (
+	startSucceeded   startOutcome = iota // it has loaded the session, with the former settings
+	startFailed                          // it did not open the session, or the session ended meanwhile
+	startCreatedOnly                     // it created the session, and was ended as it did not take the words of a new one, see checkWords
+	startDied                            // it opened the session, and died before it was given a prompt
+)
+
+// startOnce starts a droid, which opens the session and gets the settings from before. info is its answer to the load, and failure why it
+// did not open the session.
+func (s *Session) startOnce(ctx context.Context, historyLimit int, before options.Before) (outcome startOutcome, info *stream.SessionInfo, failure *jsonrpc.Error) {
+	creates := s.proc.NeedsCreate()
+	client, info, err := s.launch(ctx, historyLimit)
+	switch {
+	case err != nil:
+		return startFailed, nil, acperr.NotRestarted(s.out.Session(), s.out.Opened(), err)
+	case s.ended:
+		s.unlocked(ctx, func(context.Context) { client.Kill(); <-client.Exited() })
+		return startFailed, nil, acperr.Ending()
+	}
+	s.adopt(client)
+	s.opened(info)
+	if creates {
+		s.checkDefaults()
+		s.checkWords()
+		s.notifyExcluded()
+	}
+	if creates && s.proc.Client() == nil && !s.proc.NeedsCreate() {
+		return startCreatedOnly, nil, nil
+	}
+	s.restoreSettings(ctx, before)
+	if s.proc.Ending() {
+		_ = s.waitFor(ctx, "the settings from before", needGone) // its end is in the events
+	}
+	if s.proc.Client() == nil {
+		return startDied, nil, nil
+	}
+	return startSucceeded, info, nil
 }
 
 // launch starts a droid that makes the session or loads it. If the process before still retires, it
