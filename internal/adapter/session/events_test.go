@@ -19,7 +19,7 @@ import (
 
 // noPrompts is a session's queue of prompts in which nothing is done.
 func noPrompts() turns.Queue[*userPrompt] {
-	return turns.NewQueue[*userPrompt](turns.New(uuid.NewString), func(turns.Action) {})
+	return turns.NewQueue[*userPrompt](uuid.NewString, func(turns.Action) {})
 }
 
 // TestSilenceOfACancelledTurnIsNotTold: nor while a tool runs or the user is asked.
@@ -59,15 +59,20 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 // A cancelled message that droid runs after its turn is stopped at once, even if nothing else is pending (a world of TestWorlds waited
 // forever).
 func TestCancelledMessageIsStoppedAtOnce(t *testing.T) {
-	s, now := &Session{proc: process.New(), prompts: noPrompts(), show: render.New(render.Options{})}, time.Now()
-	request := func(actions []turns.Action) string { return actions[len(actions)-1].(turns.Send).Request }
-	s.prompts.Machine.Accept(1, turns.ToDroid)
-	first := request(s.prompts.Machine.Ready(1))
-	s.prompts.Machine.Taken(now, 1)
+	var sent []string
+	s, now := &Session{proc: process.New(), show: render.New(render.Options{})}, time.Now()
+	s.prompts = turns.NewQueue[*userPrompt](uuid.NewString, func(a turns.Action) {
+		if send, is := a.(turns.Send); is {
+			sent = append(sent, send.Request)
+		}
+	})
+	s.prompts.Accept(1, turns.ToDroid)
+	s.prompts.Ready(1)
+	s.prompts.Taken(now, 1)
 	s.prompts.Join(2, turns.Soon)
-	s.prompts.Machine.Taken(now, 2)
-	s.prompts.Machine.Cancel(now)
-	s.prompts.Ended(first, turns.Cancelled, nil)
+	s.prompts.Taken(now, 2)
+	s.prompts.Cancel(now)
+	s.prompts.Ended(sent[0], turns.Cancelled, nil)
 	due := s.nextTick()
 	require.False(t, due.IsZero())
 	require.True(t, due.Before(now))

@@ -194,8 +194,8 @@ func (p *userPrompt) check() *jsonrpc.Error {
 	return nil
 }
 
-// act carries out one action of the turn machine. s.prompts (turns.Queue) reports to the machine what happens to prompts, and then calls
-// act for each of its actions.
+// act carries out one action of the turn machine, s.prompts, whose methods call it at their end. Where act calls one of them, the actions
+// that follow are carried out after those that are left.
 func (s *Session) act(a turns.Action) {
 	switch a := a.(type) {
 	case turns.Begin: // the caller waits in Session.beginChange, and proceeds when the lock is released

@@ -86,7 +86,7 @@ func New(d *Deps, id, droidID, cwd string, servers []stream.MCPServer) *Session 
 		options: d.NewOptionState(),
 		show:    render.New(render.Options{CWD: cwd, Capabilities: d.Client, NewID: uuid.NewString, LoginHint: diagnosis.LoginRemedy()}),
 	}
-	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
+	s.prompts = turns.NewQueue[*userPrompt](uuid.NewString, s.act)
 	s.prompts.SetSteering(s.options.Steers())
 	s.mu = monitor.New(monitor.Hooks{Refresh: s.pausePrompts, Advance: s.advance, Panicked: s.panicked})
 	s.Context, s.Stop = context.WithCancel(d.Context)

@@ -122,11 +122,10 @@ func (f *joinedMessage) settle(err *jsonrpc.Error) {
 // join adds a message to the prompt that runs, which is Joinable.
 func (p *userPrompt) join(when turns.When) {
 	s := p.s
-	p.id = s.prompts.Add(p)
-	host, _, actions := s.prompts.Join(p.id, when)
-	p.joined.host = s.prompts.Get(host)
+	p.joined.host = s.prompts.Get(s.prompts.Host())
 	p.session = p.joined.host.session
-	s.prompts.Do(actions)
+	p.id = s.prompts.Add(p)
+	s.prompts.Join(p.id, when)
 }
 
 // queueRefusal has the model get what the user says with a refusal. droid ends its turn

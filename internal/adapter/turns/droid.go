@@ -11,26 +11,23 @@ const MaxCrashes = 3
 
 // Shown reports that output of droid was shown while the running prompt runs. Before droid has begun with that prompt, the output belongs
 // to a turn of droid's own.
-func (m *Machine) Shown() []Action {
+func (m *Machine) Shown() {
 	if p := m.running(); p != nil {
 		p.spoke, p.modelCalled = true, p.modelCalled || !p.begun.IsZero()
 	}
-	return m.flush()
+	m.flush()
 }
 
 // Ended says that droid ended the prompt with this request id; why is the reason of
-// one that failed. The result says whether there is such a prompt: a turn of droid's
-// own has none.
-func (m *Machine) Ended(request string, how How, why error) (known bool, actions []Action) {
-	p := m.byRequest(request)
-	if p == nil {
-		return false, nil
+// one that failed. It is ignored if there is no such prompt, as for a turn of droid's own.
+func (m *Machine) Ended(request string, how How, why error) {
+	if p := m.byRequest(request); p != nil {
+		p.reached = true // also where its answer to Send is still on its way
+		e := m.endOf(p, how, why)
+		e.ByDroid = p == m.running()
+		m.finish(p, e)
 	}
-	p.reached = true // also where its answer to Send is still on its way
-	e := m.endOf(p, how, why)
-	e.ByDroid = p == m.running()
-	m.finish(p, e)
-	return true, m.flush()
+	m.flush()
 }
 
 // endOf returns the end of a prompt whose turn droid has ended. A turn that droid completed before it died is complete.
@@ -86,12 +83,12 @@ func (p *prompt) mayRepeat(accepted string) bool {
 
 // OutputRead says that all output of the dead droid was handled. It fails the prompts that droid had, and the command that runs, but for a
 // program of the user's and a command that Keep protects.
-func (m *Machine) OutputRead(why error) []Action {
+func (m *Machine) OutputRead(why error) {
 	for p := m.running(); p != nil && p.kind != Process && p.stage != committed; p = m.running() {
 		m.fail(p, why)
 	}
 	m.exited = false
-	return m.flush()
+	m.flush()
 }
 
 // ResetCrashes starts the count of crashes again.

@@ -148,33 +148,34 @@ type Begin struct{ Change *Change }
 func (Begin) action() {}
 
 // Change queues a change. After Close nothing begins.
-func (m *Machine) Change(of Scope) (*Change, []Action) {
+func (m *Machine) Change(of Scope) *Change {
 	c := &Change{of: of, place: m.nextPlace()}
 	m.changes = append(m.changes, c)
-	return c, m.flush()
+	m.flush()
+	return c
 }
 
 // FinishChange says that a change is over, whether it had begun or not, also where LoseChanges has ended it. failed is nil, or why the prompts
 // that were meant for it are not to be sent: those that were asked since then end with it.
-func (m *Machine) FinishChange(c *Change, failed error) []Action {
+func (m *Machine) FinishChange(c *Change, failed error) {
 	m.changes = slices.DeleteFunc(m.changes, func(other *Change) bool { return other == c })
 	if failed != nil {
 		m.failWaiting(failed, func(p *prompt) bool { return p.place > c.place })
 	}
 	m.steer()
-	return m.flush()
+	m.flush()
 }
 
 // LoseChanges ends all changes but those of commands, since their progress is unknown, and with the error why the prompts that waited for
 // them.
-func (m *Machine) LoseChanges(why error) []Action {
+func (m *Machine) LoseChanges(why error) {
 	if len(m.changes) > 0 {
 		place := m.changes[0].place
 		m.changes = nil
 		m.failWaiting(why, func(p *prompt) bool { return p.place > place })
 		m.steer()
 	}
-	return m.flush()
+	m.flush()
 }
 
 // Begun reports whether the change's turn has come.

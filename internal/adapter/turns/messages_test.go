@@ -9,12 +9,11 @@ import (
 )
 
 // joined has a message join the running prompt.
-func joined(t *testing.T, m *Machine, id ID, when When) []Action {
+func joined(t *testing.T, m *recorder, id ID, when When) []Action {
 	t.Helper()
-	host, ok, actions := m.Join(id, when)
-	require.True(t, ok)
-	require.Equal(t, ID(1), host)
-	return actions
+	require.True(t, m.Joinable())
+	require.Equal(t, ID(1), m.Host())
+	return m.actionsOf(func() { m.Join(id, when) })
 }
 
 // TestCancelOverTheWords stops the turn that answers them.
@@ -23,10 +22,10 @@ func TestCancelOverTheWords(t *testing.T) {
 	joined(t, m, 2, Behind)
 	ended(m, "request 1", Completed, nil)
 	m.Ready(2)
-	require.Equal(t, []Action{RefuseQuestions{}}, m.CancelOne(begin, 1), "no interrupt before droid has them")
+	require.Equal(t, []Action{RefuseQuestions{}}, m.actionsOf(func() { m.CancelOne(begin, 1) }), "no interrupt before droid has them")
 	require.True(t, m.Cancelled(1))
-	require.Equal(t, []Action{Interrupt{}}, m.Taken(begin, 2))
-	require.Equal(t, []Action{Interrupt{}}, m.Tick(at(time.Second)))
+	require.Equal(t, []Action{Interrupt{}}, m.actionsOf(func() { m.Taken(begin, 2) }))
+	require.Equal(t, []Action{Interrupt{}}, m.actionsOf(func() { m.Tick(at(time.Second)) }))
 	require.Equal(t, []Action{Merged{ID: 2}, End{ID: 1, Cancelled: true, ByDroid: true}}, ended(m, "request 2", Completed, nil))
 }
 
@@ -34,7 +33,7 @@ func TestCancelOverTheWords(t *testing.T) {
 func TestMessageThatDroidDoesNotTake(t *testing.T) {
 	m := working(t)
 	joined(t, m, 2, Soon)
-	require.Equal(t, []Action{Forget{"request 2"}, Merged{ID: 2, Err: errSome, Unsent: true}}, m.Rejected(begin, 2, errSome))
+	require.Equal(t, []Action{Forget{"request 2"}, Merged{ID: 2, Err: errSome, Unsent: true}}, m.actionsOf(func() { m.Rejected(begin, 2, errSome) }))
 	m.Shown()
 	require.Equal(t, []Action{End{ID: 1, ByDroid: true}}, ended(m, "request 1", Completed, nil))
 }
@@ -71,31 +70,28 @@ func TestTurnThatDroidCancelsByItself(t *testing.T) {
 // A prompt ends with the first failure of it and its messages, whether the rest succeeds or fails otherwise.
 func TestFirstFailureIsTheEnd(t *testing.T) {
 	first, later := errors.New("first"), errors.New("later")
-	for name, play := range map[string]func(m *Machine) []Action{
-		"of the prompt": func(m *Machine) []Action {
+	for name, play := range map[string]func(m *recorder){
+		"of the prompt": func(m *recorder) {
 			m.Ended("request 1", Failed, first)
-			_, actions := m.Ended("request 2", Completed, nil)
-			return actions
+			m.Ended("request 2", Completed, nil)
 		},
-		"of the prompt, and a message fails": func(m *Machine) []Action {
+		"of the prompt, and a message fails": func(m *recorder) {
 			m.Ended("request 1", Failed, first)
-			_, actions := m.Ended("request 2", Failed, later)
-			return actions
+			m.Ended("request 2", Failed, later)
 		},
-		"of a message, and the prompt fails": func(m *Machine) []Action {
+		"of a message, and the prompt fails": func(m *recorder) {
 			m.Join(3, Soon)
 			m.Taken(begin, 3)
 			m.Ended("request 2", Failed, first)
 			m.Ended("request 1", Failed, later)
-			_, actions := m.Ended("request 3", Completed, nil)
-			return actions
+			m.Ended("request 3", Completed, nil)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := working(t)
 			m.Join(2, Soon)
 			m.Taken(begin, 2)
-			actions := play(m)
+			actions := m.actionsOf(func() { play(m) })
 			require.Equal(t, End{ID: 1, Err: first, ByDroid: true}, actions[len(actions)-1])
 		})
 	}

@@ -10,37 +10,39 @@ import (
 
 // machine is driven by the world below: a Machine, or one that is broken on purpose.
 type machine interface {
-	Accept(ID, Kind) []Action
-	Ready(ID) []Action
-	Taken(time.Time, ID) []Action
-	Rejected(time.Time, ID, error) []Action
-	Fail(ID, error) []Action
-	FailRunning(error) []Action
-	FailSince(ID, error) []Action
-	Complete(ID) []Action
-	StartNext() []Action
-	InterruptDone() []Action
-	SetPaused(bool) []Action
-	Change(Scope) (*Change, []Action)
-	FinishChange(*Change, error) []Action
-	LoseChanges(error) []Action
-	Close(time.Time) []Action
-	Finish() []Action
-	SetSteering(bool) []Action
-	Join(ID, When) (ID, bool, []Action)
-	Started(time.Time, string) []Action
+	Accept(ID, Kind)
+	Ready(ID)
+	Taken(time.Time, ID)
+	Rejected(time.Time, ID, error)
+	Fail(ID, error)
+	FailRunning(error)
+	FailSince(ID, error)
+	Complete(ID)
+	StartNext() bool
+	InterruptDone()
+	SetPaused(bool)
+	Change(Scope) *Change
+	FinishChange(*Change, error)
+	LoseChanges(error)
+	Close(time.Time)
+	Finish()
+	SetSteering(bool)
+	Join(ID, When)
+	Joinable() bool
+	Host() ID
+	Started(time.Time, string)
 	Folded(string) bool
-	Withdrawn(string) []Action
-	Dropped(string) (bool, []Action)
-	Cancel(time.Time) []Action
-	CancelOne(time.Time, ID) []Action
-	ConcurrentTurn(time.Time, string) []Action
-	Tick(time.Time) []Action
+	Withdrawn(string)
+	Dropped(string)
+	Cancel(time.Time)
+	CancelOne(time.Time, ID)
+	ConcurrentTurn(time.Time, string)
+	Tick(time.Time)
 	Due() (time.Time, bool)
-	Shown() []Action
-	Ended(string, How, error) (bool, []Action)
+	Shown()
+	Ended(string, How, error)
 	ProcessExited(took string, fault bool, why error)
-	OutputRead(error) []Action
+	OutputRead(error)
 
 	GaveUp() bool
 	Running() (ID, bool)
@@ -95,6 +97,7 @@ type wanted struct {
 // world is the reference: an editor and a droid that act at random, and the rules that hold whatever they do.
 type world struct {
 	m    machine
+	did  []Action // by m, and not carried out
 	rng  *rand.Rand
 	now  time.Time
 	all  []*told // in the order of Accept
@@ -116,8 +119,11 @@ type world struct {
 
 var errSome = errors.New("some error")
 
-func newWorld(m machine, seed int64) *world {
-	return &world{m: m, rng: rand.New(rand.NewSource(seed)), now: time.Unix(0, 0), open: make(map[ID]*told)}
+// newWorld makes a world whose machine is what breaks makes of an intact one.
+func newWorld(breaks func(*Machine) machine, seed int64) *world {
+	w := &world{rng: rand.New(rand.NewSource(seed)), now: time.Unix(0, 0), open: make(map[ID]*told)}
+	w.m = breaks(New(numbered(), func(a Action) { w.did = append(w.did, a) }))
+	return w
 }
 
 // broken is a rule that does not hold.
@@ -142,7 +148,7 @@ func (w *world) play(n int) (rule string) {
 	}()
 	for w.steps = range n {
 		w.step()
-		w.carryOut(w.m.StartNext())
+		w.carryOut(func() { w.m.StartNext() })
 		w.settled()
 	}
 	w.closeAll()
@@ -186,13 +192,13 @@ func (w *world) step() {
 		if t := w.pick(func(t *told) bool { return t.needs }); t != nil {
 			w.note("ready %d", t.id)
 			t.needs = false
-			w.carryOut(w.m.Ready(t.id))
+			w.carryOut(func() { w.m.Ready(t.id) })
 		}
 	case 4, 5, 25, 26:
 		if t := w.pick(func(t *told) bool { return t.sending }); t != nil && !w.exited {
 			w.note("taken %d", t.id)
 			t.sending, t.with, t.reached = false, true, true
-			w.carryOut(w.m.Taken(w.now, t.id))
+			w.carryOut(func() { w.m.Taken(w.now, t.id) })
 		}
 	case 6:
 		w.refuse()
@@ -206,7 +212,7 @@ func (w *world) step() {
 		if w.interrupts > 0 {
 			w.note("interrupt done")
 			w.interrupts--
-			w.carryOut(w.m.InterruptDone())
+			w.carryOut(func() { w.m.InterruptDone() })
 		}
 	case 16, 17:
 		d := time.Duration(w.rng.Intn(3000)) * time.Millisecond
@@ -235,7 +241,7 @@ func (w *world) step() {
 	case 21:
 		w.steering = w.rng.Intn(3) > 0
 		w.note("steering %v", w.steering)
-		w.carryOut(w.m.SetSteering(w.steering))
+		w.carryOut(func() { w.m.SetSteering(w.steering) })
 	}
 }
 
@@ -256,7 +262,7 @@ func (w *world) accept() {
 	w.all = append(w.all, t)
 	w.open[t.id] = t
 	w.note("accept %d kind %d", t.id, kind)
-	w.carryOut(w.m.Accept(t.id, kind))
+	w.carryOut(func() { w.m.Accept(t.id, kind) })
 }
 
 // refuse makes a prompt fail.
@@ -266,14 +272,14 @@ func (w *world) refuse() {
 		if t := w.pick(func(t *told) bool { return t.sending || t.with && w.rng.Intn(4) == 0 }); t != nil {
 			w.note("refused %d", t.id)
 			w.stops(t)
-			w.carryOut(w.m.Rejected(w.now, t.id, errSome))
+			w.carryOut(func() { w.m.Rejected(w.now, t.id, errSome) })
 			w.mustBeOver(t, "a prompt that droid refused ends")
 		}
 	case 2:
 		if t := w.pick(func(t *told) bool { return t.needs || t.runs }); t != nil {
 			w.note("fail %d", t.id)
 			w.stops(t)
-			w.carryOut(w.m.Fail(t.id, errSome))
+			w.carryOut(func() { w.m.Fail(t.id, errSome) })
 			w.mustBeOver(t, "a prompt that failed ends")
 		}
 	case 3:
@@ -283,7 +289,7 @@ func (w *world) refuse() {
 			if ok {
 				w.stops(w.all[id-1])
 			}
-			w.carryOut(w.m.FailRunning(errSome))
+			w.carryOut(func() { w.m.FailRunning(errSome) })
 			if ok {
 				w.mustBeOver(w.all[id-1], "what runs ends when it fails")
 			}
@@ -296,7 +302,7 @@ func (w *world) refuse() {
 					w.stops(t)
 				}
 			}
-			w.carryOut(w.m.FailSince(0, errSome))
+			w.carryOut(func() { w.m.FailSince(0, errSome) })
 			w.must(!w.m.Queued(), "nothing waits when all that waits has failed")
 		}
 	}
@@ -306,8 +312,8 @@ func (w *world) refuse() {
 func (w *world) droidEnds() {
 	t := w.pick(has)
 	if t == nil {
-		known, actions := w.m.Ended("of nobody", Completed, nil)
-		w.must(!known && len(actions) == 0, "a turn of droid's own ends no prompt")
+		w.m.Ended("of nobody", Completed, nil)
+		w.must(len(w.did) == 0, "a turn of droid's own ends no prompt")
 		return
 	}
 	if w.rng.Intn(3) == 0 {
@@ -315,13 +321,11 @@ func (w *world) droidEnds() {
 		t.with, t.reached, t.folded, t.asked, t.said, t.hit, t.seen = false, false, false, false, false, false, time.Time{}
 		again := !t.cancelled && !w.closed
 		t.again, t.started = again, t.started && !again
-		said, actions := w.m.Dropped(t.request)
-		w.must(said == again, "a prompt that the user did not cancel is sent again, and no other")
 		if !again {
 			w.stops(t)
 		}
-		w.carryOut(actions)
-		if w.must(!again || !t.ended, "one that is sent again has not ended"); !again {
+		w.carryOut(func() { w.m.Dropped(t.request) })
+		if w.must(!again || !t.ended, "a prompt that the user did not cancel is sent again"); !again {
 			w.mustBeOver(t, "one that droid threw away is sent again, or ends")
 		}
 		return
@@ -331,10 +335,8 @@ func (w *world) droidEnds() {
 	if how == Completed && !t.cancelled {
 		w.crashes = 0
 	}
-	known, actions := w.m.Ended(t.request, how, errSome)
-	w.must(known, "droid ends the prompts that it has")
 	w.stops(t)
-	w.carryOut(actions)
+	w.carryOut(func() { w.m.Ended(t.request, how, errSome) })
 	w.mustBeOver(t, "a prompt that droid ended ends")
 	w.must(t.ended || !t.lingering || how != Failed || w.pick(func(o *told) bool { return o.host == t && (o.sending || o.with) }) != nil,
 		"nothing more is sent for a prompt that failed")
@@ -376,10 +378,11 @@ func (w *world) join() {
 		w.open[t.id] = t
 	}
 	w.note("join %d behind %v may %v", t.id, t.behind, may)
-	host, ok, actions := w.m.Join(t.id, when)
-	w.must(ok == may, "a message joins a prompt that runs")
-	w.must(!ok || host == t.host.id, "it joins the prompt that it belongs to")
-	w.carryOut(actions)
+	w.must(w.m.Joinable() == may, "a message joins a prompt that runs")
+	if may {
+		w.must(w.m.Host() == t.host.id, "it joins the prompt that it belongs to")
+		w.carryOut(func() { w.m.Join(t.id, when) })
+	}
 }
 
 // droidMoves makes droid report its work.
@@ -390,7 +393,7 @@ func (w *world) droidMoves() {
 			w.open[id].spoke = true
 			w.open[id].said = w.open[id].said || !w.open[id].seen.IsZero()
 		}
-		w.carryOut(w.m.Shown())
+		w.carryOut(func() { w.m.Shown() })
 		return
 	}
 	t := w.pick(func(t *told) bool { return t.with || t.sending }) // its answer to Send may come later
@@ -403,7 +406,7 @@ func (w *world) droidMoves() {
 		if t.seen.IsZero() {
 			t.seen = w.now
 		}
-		w.carryOut(w.m.Started(w.now, t.request))
+		w.carryOut(func() { w.m.Started(w.now, t.request) })
 		id, ok := w.m.Running()
 		w.must(ok && id == t.id, "what droid works on runs")
 	case 1:
@@ -414,7 +417,7 @@ func (w *world) droidMoves() {
 		t.spoke, t.said, t.folded = t.spoke || folded, t.said || folded, t.folded || folded
 	case 2:
 		w.note("beside %d", t.id)
-		w.carryOut(w.m.ConcurrentTurn(w.now, t.request))
+		w.carryOut(func() { w.m.ConcurrentTurn(w.now, t.request) })
 	}
 }
 
@@ -428,14 +431,14 @@ func (w *world) cancel() {
 		for _, o := range w.open {
 			o.cancelled = o.cancelled || o == t || o.host == t
 		}
-		w.carryOut(w.m.CancelOne(w.now, t.id))
+		w.carryOut(func() { w.m.CancelOne(w.now, t.id) })
 		return
 	}
 	w.note("cancel")
 	for _, t := range w.open {
 		t.cancelled = true
 	}
-	w.carryOut(w.m.Cancel(w.now))
+	w.carryOut(func() { w.m.Cancel(w.now) })
 	w.must(!w.m.Queued(), "after a cancel nothing waits")
 }
 
@@ -451,7 +454,7 @@ func (w *world) takenBack() {
 	if !kept {
 		w.stops(t)
 	}
-	w.carryOut(w.m.Withdrawn(t.request))
+	w.carryOut(func() { w.m.Withdrawn(t.request) })
 	if kept {
 		w.must(!t.ended, "droid has what it works on, whatever it answers")
 	} else {
@@ -462,14 +465,14 @@ func (w *world) takenBack() {
 func (w *world) hold() {
 	w.held = !w.held
 	w.note("held: %t", w.held)
-	w.carryOut(w.m.SetPaused(w.held))
+	w.carryOut(func() { w.m.SetPaused(w.held) })
 }
 
 // endHere ends a prompt that is answered here.
 func (w *world) endHere() {
 	if t := w.pick(func(t *told) bool { return t.runs }); t != nil {
 		w.note("complete %d", t.id)
-		w.carryOut(w.m.Complete(t.id))
+		w.carryOut(func() { w.m.Complete(t.id) })
 		w.must(t.ended, "a command that is done ends")
 	}
 }
@@ -503,7 +506,7 @@ func (w *world) die() {
 	for _, t := range had {
 		w.stops(t)
 	}
-	w.carryOut(w.m.OutputRead(errSome))
+	w.carryOut(func() { w.m.OutputRead(errSome) })
 	for _, t := range had {
 		w.must(t.ended, "a crash ends all that droid had (%d)", t.id)
 	}
@@ -532,15 +535,18 @@ func (w *world) pass(d time.Duration) {
 		if at.After(w.now) {
 			w.now = at
 		}
-		w.carryOut(w.m.Tick(w.now))
-		w.carryOut(w.m.StartNext())
+		w.carryOut(func() { w.m.Tick(w.now) })
+		w.carryOut(func() { w.m.StartNext() })
 		w.settled()
 	}
 	w.must(false, "the machine wants to be ticked without end")
 }
 
-// carryOut carries out those actions of the machine that take no time, and checks that they are allowed.
-func (w *world) carryOut(actions []Action) {
+// carryOut carries out those actions to which an input leads that take no time, and checks that they are allowed.
+func (w *world) carryOut(input func()) {
+	input()
+	actions := w.did
+	w.did = nil
 	for _, a := range actions {
 		w.note("  %T%v", a, a)
 		switch a := a.(type) {
@@ -679,9 +685,7 @@ func (w *world) change() {
 	c := &wanted{place: w.nextPlace(), of: General + Scope(w.rng.Intn(int(turn-General)))}
 	w.changes = append(w.changes, c)
 	w.note("change %d", c.place)
-	handle, actions := w.m.Change(c.of)
-	c.handle = handle
-	w.carryOut(actions)
+	w.carryOut(func() { c.handle = w.m.Change(c.of) })
 }
 
 // begins checks that a change may begin.
@@ -750,7 +754,7 @@ func (w *world) changed() {
 	}
 	w.note("changed %d %v", c.place, failed)
 	c.over, c.lost = true, false
-	w.carryOut(w.m.FinishChange(c.handle, failed))
+	w.carryOut(func() { w.m.FinishChange(c.handle, failed) })
 	w.must(failed == nil || w.waitingSince(c) == nil, "what was meant for a change that failed is not sent")
 }
 
@@ -779,7 +783,7 @@ func (w *world) giveUpChanges() {
 		w.note("withdraw %d", last.place)
 		last.over = last.over || may
 		if may {
-			w.carryOut(w.m.FinishChange(last.handle, nil))
+			w.carryOut(func() { w.m.FinishChange(last.handle, nil) })
 		}
 		return
 	}
@@ -788,7 +792,7 @@ func (w *world) giveUpChanges() {
 	for _, c := range w.changes {
 		c.lost, c.over = c.lost || !c.over, true
 	}
-	w.carryOut(w.m.LoseChanges(errSome))
+	w.carryOut(func() { w.m.LoseChanges(errSome) })
 	w.must(w.waitingSince(c) == nil, "what waited for a change that is lost is not sent")
 }
 
@@ -829,9 +833,9 @@ func (w *world) closeAll() {
 	for _, t := range w.open {
 		t.cancelled = true
 	}
-	w.carryOut(w.m.Close(w.now))
+	w.carryOut(func() { w.m.Close(w.now) })
 	w.droidEnds()
-	w.carryOut(w.m.Finish())
+	w.carryOut(func() { w.m.Finish() })
 	ended := !slices.ContainsFunc(w.all, func(t *told) bool { return !t.ended })
 	w.must(ended && w.ends == len(w.all), "every prompt has ended")
 	w.settled()

@@ -6,10 +6,10 @@ import (
 )
 
 // SetSteering says whether waiting prompts go to droid while another one runs.
-func (m *Machine) SetSteering(on bool) []Action {
+func (m *Machine) SetSteering(on bool) {
 	m.steering = on
 	m.steer()
-	return m.flush()
+	m.flush()
 }
 
 // steer gives the next waiting prompt to droid while a turn runs, once droid has accepted the one before, which keeps their order. A prompt
@@ -26,20 +26,17 @@ func (m *Machine) steer() {
 
 // Started says that droid works on the prompt with this request id, which need not be
 // the one that is taken for the running one.
-func (m *Machine) Started(now time.Time, request string) []Action {
+func (m *Machine) Started(now time.Time, request string) {
 	p := m.byRequest(request)
-	if p == nil {
-		return nil
-	}
-	if p.begun.IsZero() {
+	if p != nil && p.begun.IsZero() {
 		p.begun = now
 	}
-	if p != m.running() {
+	if p != nil && p != m.running() {
 		m.remove(p)
 		m.queue = slices.Insert(m.queue, 0, p)
 		m.promoted()
 	}
-	return m.flush()
+	m.flush()
 }
 
 // Folded says that droid took a prompt into the turn that runs. It ends with that
@@ -62,29 +59,27 @@ func (m *Machine) withdraw(p *prompt) {
 }
 
 // Withdrawn reports that droid has answered Withdraw. The answer is the same for a prompt that it works on, which it has reported before.
-func (m *Machine) Withdrawn(request string) []Action {
+func (m *Machine) Withdrawn(request string) {
 	if p := m.byRequest(request); p != nil && p.cancelled && p.begun.IsZero() && !p.folded {
 		m.do(Forget{request})
 		m.finish(p, End{Cancelled: true})
 	}
-	return m.flush()
+	m.flush()
 }
 
 // Dropped says that droid threw a prompt away, which it does with what waits when it
 // is interrupted. A prompt that the user did not cancel is sent again, before those
-// that came later. The result says whether it is.
-func (m *Machine) Dropped(request string) (resends bool, actions []Action) {
-	p := m.byRequest(request)
-	if p == nil {
-		return false, nil
+// that came later.
+func (m *Machine) Dropped(request string) {
+	if p := m.byRequest(request); p != nil {
+		p.reached = false
+		if p.cancelled || m.closed {
+			m.finish(p, End{Cancelled: true, ByDroid: p == m.running()})
+		} else {
+			m.putBack(p, again)
+		}
 	}
-	p.reached = false
-	if p.cancelled || m.closed {
-		m.finish(p, End{Cancelled: true, ByDroid: p == m.running()})
-		return false, m.flush()
-	}
-	m.putBack(p, again)
-	return true, m.flush()
+	m.flush()
 }
 
 // putBack makes a prompt that droid did not keep wait again, before its messages and before later prompts.
@@ -115,27 +110,26 @@ const (
 	Behind
 )
 
-// Join adds a message of the user's to the running prompt, under its own id: droid gets it like a prompt, and the running prompt ends when
-// droid has ended its turn and those of all such messages. The action Merged ends the message. host is the prompt; ok is false if no
-// uncancelled prompt for the model runs.
-func (m *Machine) Join(id ID, when When) (host ID, ok bool, actions []Action) {
-	if !m.Joinable() {
-		return 0, false, nil
-	}
+// Join adds a message of the user's to the prompt that Host returns, under its own id: droid gets it like a prompt, and the prompt ends
+// when droid has ended its turn and those of all such messages. The action Merged ends the message. Joinable must be true.
+func (m *Machine) Join(id ID, when When) {
 	p := &prompt{id: id, host: m.running().root(), when: when, place: m.nextPlace()}
 	if m.running().kind == Alone {
 		p.when = Behind
 	}
 	m.queue = slices.Insert(m.queue, m.front(), p)
 	m.steer()
-	return p.host.id, true, m.flush()
+	m.flush()
 }
 
-// Joinable reports whether Join takes a message now.
+// Joinable reports whether Join takes a message now: an uncancelled prompt for the model runs.
 func (m *Machine) Joinable() bool {
 	r := m.running()
 	return r != nil && r.toDroid() && !r.root().cancelled && !r.cancelled && r.crash == nil && !m.exited && !m.closed
 }
+
+// Host returns the prompt to which a message belongs that joins now. Joinable must be true.
+func (m *Machine) Host() ID { return m.running().root().id }
 
 // root returns the prompt that a message belongs to, or the prompt itself.
 func (p *prompt) root() *prompt {

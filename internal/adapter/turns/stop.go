@@ -31,19 +31,19 @@ type patience struct {
 func (s *patience) begun() bool { return !s.end.IsZero() }
 
 // Cancel cancels the prompt that runs and all that wait.
-func (m *Machine) Cancel(now time.Time) []Action {
+func (m *Machine) Cancel(now time.Time) {
 	m.cancel(now)
-	return m.flush()
+	m.flush()
 }
 
 // StopUnprompted asks droid, once, to stop what it does without a prompt. Where droid has one, Cancel does that.
-func (m *Machine) StopUnprompted() []Action {
+func (m *Machine) StopUnprompted() {
 	if p := m.running(); (p == nil || !p.withDroid()) && m.interrupts == 0 {
 		m.interrupts++
 		m.do(Interrupt{})
 		m.do(RefuseQuestions{})
 	}
-	return m.flush()
+	m.flush()
 }
 
 func (m *Machine) cancel(now time.Time) {
@@ -60,14 +60,20 @@ func (m *Machine) cancel(now time.Time) {
 }
 
 // CancelOne cancels one prompt.
-func (m *Machine) CancelOne(now time.Time, id ID) []Action {
+func (m *Machine) CancelOne(now time.Time, id ID) {
 	p := m.first(func(p *prompt) bool { return p.id == id })
 	if p == nil {
 		p = m.find(id)
 	}
+	if p != nil {
+		m.cancelOne(now, p)
+		m.cancelMessages(now, p)
+	}
+	m.flush()
+}
+
+func (m *Machine) cancelOne(now time.Time, p *prompt) {
 	switch {
-	case p == nil:
-		return nil
 	case p.stage == waiting:
 		m.drop(p)
 	case p == m.running():
@@ -76,8 +82,6 @@ func (m *Machine) CancelOne(now time.Time, id ID) []Action {
 		p.cancelled = true // an interrupt would stop the running one
 		m.withdraw(p)
 	}
-	m.cancelMessages(now, p)
-	return m.flush()
 }
 
 // drop ends a waiting prompt, or one that must not continue, as cancelled.
@@ -154,16 +158,14 @@ func (m *Machine) interrupt(p *prompt) {
 
 // ConcurrentTurn says that the prompt with this request id may hear no interrupt, so that one
 // who wants it to stop need not wait (quirk 31).
-func (m *Machine) ConcurrentTurn(now time.Time, request string) []Action {
-	p := m.byRequest(request)
-	if p == nil {
-		return nil
+func (m *Machine) ConcurrentTurn(now time.Time, request string) {
+	if p := m.byRequest(request); p != nil {
+		p.patience.mayIgnore = true
+		if p == m.running() {
+			m.stopRunning(now)
+		}
 	}
-	p.patience.mayIgnore = true
-	if p == m.running() {
-		m.stopRunning(now)
-	}
-	return m.flush()
+	m.flush()
 }
 
 // Due returns the time when Tick is wanted next; false when it is not. A time that has passed means
@@ -189,12 +191,12 @@ func (m *Machine) stopDue() (at time.Time, ok bool) {
 
 // Tick repeats an interrupt that had no effect yet, and at last kills droid. It begins a
 // change that has waited long enough.
-func (m *Machine) Tick(now time.Time) []Action {
+func (m *Machine) Tick(now time.Time) {
 	if at, ok := m.modelCallDue(); ok && !now.Before(at) {
 		m.running().modelCalled = true
 	}
 	m.continueStopping(now)
-	return m.flush()
+	m.flush()
 }
 
 func (m *Machine) continueStopping(now time.Time) {

@@ -1,6 +1,6 @@
 // Package turns decides which prompt of a session runs, which wait, and how each
 // ends. Machine is a state machine: its inputs carry the time where it matters, and
-// it returns actions, which its owner carries out in order. It has no goroutine, no
+// a function of its owner carries out its actions, in order. It has no goroutine, no
 // clock and no I/O, and knows neither droid's process nor ACP.
 //
 // A prompt waits in the queue, runs, and ends once. Prompts run one after the other.
@@ -11,7 +11,10 @@
 // it and runs it next (0.99 to 0.225); on a busy machine 0.99 may run both at once.
 package turns
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // ID names a prompt. That of a later one is greater.
 type ID uint64
@@ -165,6 +168,7 @@ func (p *prompt) withDroid() bool { return p.stage == sent || p.stage == taken }
 // concurrent use: the session's lock guards it.
 type Machine struct {
 	newRequest func() string
+	act        func(Action) // carries out one, see New
 
 	queue     []*prompt // not ended: the running one, those that droid has in addition, oldest first, and those that wait, in order
 	lingering []*prompt // droid has ended their turns, but not all their messages
@@ -179,55 +183,68 @@ type Machine struct {
 	exited     bool // droid has exited, and what it said last may still come: from ProcessExited to OutputRead
 	closed     bool // nothing starts any more
 
-	out []Action
+	actions []Action // to be carried out, in order
+	acting  bool     // flush is at work on them
 }
 
 // New makes a Machine. newRequest makes the ids under which prompts go to droid, each
-// another one.
-func New(newRequest func() string) *Machine { return &Machine{newRequest: newRequest} }
-
-// flush begins the change whose turn has come, and returns the actions that the input led to.
-func (m *Machine) flush() []Action {
-	m.startChange()
-	out := m.out
-	m.out = nil
-	return out
+// another one. act carries out one action. It must not block, nor release the lock that guards the Machine.
+func New(newRequest func() string, act func(Action)) *Machine {
+	return &Machine{newRequest: newRequest, act: act}
 }
 
-func (m *Machine) do(a Action) { m.out = append(m.out, a) }
+// do has flush carry out an action.
+func (m *Machine) do(a Action) { m.actions = append(m.actions, a) }
+
+// flush is called at the end of each input. It begins the change whose turn has come, and carries out the actions, in order. Within act,
+// also in a goroutine to which act lends the lock, an input only adds its actions: they are carried out after those that are left.
+func (m *Machine) flush() {
+	m.startChange()
+	if m.acting {
+		return
+	}
+	m.acting = true
+	defer func() { m.acting = false }()
+	for len(m.actions) > 0 {
+		a := m.actions[0]
+		m.actions = slices.Delete(m.actions, 0, 1)
+		m.act(a)
+	}
+}
 
 // Accept queues a prompt. It starts now, or when those before it have ended.
-func (m *Machine) Accept(id ID, kind Kind) []Action {
+func (m *Machine) Accept(id ID, kind Kind) {
 	p := &prompt{id: id, kind: kind, place: m.nextPlace()}
 	if m.closed {
 		m.doEnd(p, End{Cancelled: true})
-		return m.flush()
+	} else {
+		m.queue = append(m.queue, p)
+		m.next()
+		m.steer()
 	}
-	m.queue = append(m.queue, p)
-	m.next()
-	m.steer()
-	return m.flush()
+	m.flush()
 }
 
-// StartNext starts the first waiting prompt, if one may start. It is called when all is done that came with what happened: what was said
-// to a droid before it is replaced, for one, does not begin a prompt in that droid.
-func (m *Machine) StartNext() []Action {
-	m.next()
-	return m.flush()
+// StartNext starts the first waiting prompt, if one may start, and reports whether it did. It is called when all is done that came with
+// what happened: what was said to a droid before it is replaced, for one, does not begin a prompt in that droid.
+func (m *Machine) StartNext() (started bool) {
+	started = m.next()
+	m.flush()
+	return started
 }
 
-// next starts the first waiting prompt, if one may start.
-func (m *Machine) next() {
+// next starts the first waiting prompt, if one may start, and reports whether it did.
+func (m *Machine) next() bool {
 	p := m.firstWaiting()
 	if p == nil || m.interrupts > 0 || m.paused || m.exited || m.closed {
-		return
+		return false
 	}
 	of := turn
 	if p.host != nil {
 		of = message
 	}
 	if m.waits(of, p.place) {
-		return
+		return false
 	}
 	if p.toDroid() {
 		p.stage = starting
@@ -236,14 +253,15 @@ func (m *Machine) next() {
 		p.stage = answering
 		m.do(Run{p.id})
 	}
+	return true
 }
 
 // Ready reports that a prompt is prepared; it is sent now. It is ignored if the prompt no longer runs, as after ProcessExited.
-func (m *Machine) Ready(id ID) []Action {
+func (m *Machine) Ready(id ID) {
 	if p := m.running(); p != nil && p.id == id && p.stage == starting {
 		m.send(p)
 	}
-	return m.flush()
+	m.flush()
 }
 
 func (m *Machine) send(p *prompt) {
@@ -252,53 +270,49 @@ func (m *Machine) send(p *prompt) {
 }
 
 // Taken says that droid took a prompt.
-func (m *Machine) Taken(now time.Time, id ID) []Action {
-	p := m.find(id)
-	if p == nil || p.stage != sent {
-		return nil
+func (m *Machine) Taken(now time.Time, id ID) {
+	if p := m.find(id); p != nil && p.stage == sent {
+		p.stage, p.reached = taken, true
+		m.startChange() // before what was asked later
+		m.withdraw(p)
+		m.stopRunning(now)
+		m.steer()
 	}
-	p.stage, p.reached = taken, true
-	m.startChange() // before what was asked later
-	m.withdraw(p)
-	m.stopRunning(now)
-	m.steer()
-	return m.flush()
+	m.flush()
 }
 
 // Rejected says that droid did not take a prompt, and why. It may come late, when
 // droid has begun to work on the prompt.
-func (m *Machine) Rejected(now time.Time, id ID, why error) []Action {
-	p := m.find(id)
-	if p == nil || !p.withDroid() {
-		return nil
+func (m *Machine) Rejected(now time.Time, id ID, why error) {
+	if p := m.find(id); p != nil && p.withDroid() {
+		m.do(Forget{p.request})
+		m.fail(p, why)
+		m.stopRunning(now)
+		m.steer()
 	}
-	m.do(Forget{p.request})
-	m.fail(p, why)
-	m.stopRunning(now)
-	m.steer()
-	return m.flush()
+	m.flush()
 }
 
 // Fail ends a running prompt that cannot continue: there is no droid for it, or something failed here.
-func (m *Machine) Fail(id ID, why error) []Action {
+func (m *Machine) Fail(id ID, why error) {
 	if p := m.running(); p != nil && p.id == id {
 		m.fail(p, why)
 	}
-	return m.flush()
+	m.flush()
 }
 
 // FailRunning ends the prompt that runs, whichever it is.
-func (m *Machine) FailRunning(why error) []Action {
+func (m *Machine) FailRunning(why error) {
 	if p := m.running(); p != nil {
 		m.fail(p, why)
 	}
-	return m.flush()
+	m.flush()
 }
 
 // FailSince ends the prompts that wait and were asked since another one, which may have ended; 0 is before all.
-func (m *Machine) FailSince(id ID, why error) []Action {
+func (m *Machine) FailSince(id ID, why error) {
 	m.failWaiting(why, func(p *prompt) bool { return p.id > id })
-	return m.flush()
+	m.flush()
 }
 
 // failWaiting ends the waiting prompts for which is reports true.
@@ -310,43 +324,43 @@ func (m *Machine) failWaiting(why error, is func(*prompt) bool) {
 }
 
 // Complete ends a prompt that is answered here.
-func (m *Machine) Complete(id ID) []Action {
+func (m *Machine) Complete(id ID) {
 	if p := m.running(); p != nil && p.id == id && !p.toDroid() {
 		m.finish(p, End{Cancelled: p.cancelled})
 	}
-	return m.flush()
+	m.flush()
 }
 
 // InterruptDone says that an interrupt was answered, or will not be.
-func (m *Machine) InterruptDone() []Action {
+func (m *Machine) InterruptDone() {
 	m.interrupts--
-	return m.flush()
+	m.flush()
 }
 
 // SetPaused sets whether prompts are kept from starting. The running one continues.
-func (m *Machine) SetPaused(paused bool) []Action {
+func (m *Machine) SetPaused(paused bool) {
 	m.paused = paused
-	return m.flush()
+	m.flush()
 }
 
 // Close cancels everything. Nothing starts any more.
-func (m *Machine) Close(now time.Time) []Action {
+func (m *Machine) Close(now time.Time) {
 	m.closed = true
 	m.cancel(now)
-	return m.flush()
+	m.flush()
 }
 
 // Finish ends what is still open after Close, as cancelled.
-func (m *Machine) Finish() []Action {
+func (m *Machine) Finish() {
 	m.closed = true
 	m.dropWaiting()
 	for p := m.running(); p != nil; p = m.running() {
 		m.drop(p)
 	}
-	return m.flush()
+	m.flush()
 }
 
-// A prompt ends in three steps: finish takes it out of the queue, settle waits for the messages that belong to it, and doEnd returns the
+// A prompt ends in three steps: finish takes it out of the queue, settle waits for the messages that belong to it, and doEnd reports the
 // End. Callers use finish, or fail and drop, which call it.
 
 // fail ends a prompt with an error, or as cancelled if the user wanted that.
@@ -368,7 +382,7 @@ func (m *Machine) finish(p *prompt, e End) {
 	}
 }
 
-// doEnd returns the End of a prompt: as cancelled if the user cancelled it, else with what failed first.
+// doEnd reports the End of a prompt: as cancelled if the user cancelled it, else with what failed first.
 func (m *Machine) doEnd(p *prompt, e End) {
 	switch {
 	case p.cancelled:

@@ -13,27 +13,72 @@ var begin = time.Unix(0, 0)
 // at is the time so long after the begin.
 func at(d time.Duration) time.Time { return begin.Add(d) }
 
+// recorder is a Machine whose actions are recorded, and not carried out.
+type recorder struct {
+	*Machine
+	recorded []Action
+}
+
+func recording() *recorder {
+	r := new(recorder)
+	r.Machine = New(numbered(), func(a Action) { r.recorded = append(r.recorded, a) })
+	return r
+}
+
+// actionsOf returns the actions to which these inputs lead.
+func (r *recorder) actionsOf(inputs func()) []Action {
+	r.recorded = nil
+	inputs()
+	return r.recorded
+}
+
 // working makes a machine in which droid works on prompt 1, of the request "request 1".
-func working(t *testing.T) *Machine {
-	m := New(numbered())
-	require.Equal(t, []Action{NeedDroid{1}}, m.Accept(1, ToDroid))
-	require.Equal(t, []Action{Send{1, "request 1"}}, m.Ready(1))
-	require.Empty(t, m.Taken(begin, 1))
+func working(t *testing.T) *recorder {
+	m := recording()
+	require.Equal(t, []Action{NeedDroid{1}}, m.actionsOf(func() { m.Accept(1, ToDroid) }))
+	require.Equal(t, []Action{Send{1, "request 1"}}, m.actionsOf(func() { m.Ready(1) }))
+	require.Empty(t, m.actionsOf(func() { m.Taken(begin, 1) }))
 	return m
 }
 
 // steered returns a machine whose droid has prompts 1 and 2 at the same time.
-func steered(t *testing.T) *Machine {
+func steered(t *testing.T) *recorder {
 	m := working(t)
-	require.Empty(t, m.SetSteering(true))
-	require.Equal(t, []Action{Send{2, "request 2"}}, m.Accept(2, ToDroid))
-	require.Empty(t, m.Taken(begin, 2))
+	require.Empty(t, m.actionsOf(func() { m.SetSteering(true) }))
+	require.Equal(t, []Action{Send{2, "request 2"}}, m.actionsOf(func() { m.Accept(2, ToDroid) }))
+	require.Empty(t, m.actionsOf(func() { m.Taken(begin, 2) }))
 	return m
 }
 
-func ended(m *Machine, request string, how How, why error) []Action {
-	_, actions := m.Ended(request, how, why)
-	return append(actions, m.StartNext()...)
+func ended(m *recorder, request string, how How, why error) []Action {
+	return m.actionsOf(func() { m.Ended(request, how, why); m.StartNext() })
+}
+
+// The actions of an input within act are carried out after those that are left, and those left by a panic of act with the next input.
+func TestActionsAreCarriedOutInOrder(t *testing.T) {
+	var m *Machine
+	var ended []ID
+	m = New(numbered(), func(a Action) {
+		end, is := a.(End)
+		if !is {
+			return
+		}
+		ended = append(ended, end.ID)
+		switch end.ID {
+		case 2:
+			m.Accept(4, Here)
+			require.Equal(t, []ID{2}, ended)
+		case 3:
+			panic("test")
+		}
+	})
+	m.Accept(1, ToDroid)
+	m.Accept(2, ToDroid)
+	m.Accept(3, ToDroid)
+	require.Panics(t, m.Finish)
+	require.Equal(t, []ID{2, 3}, ended)
+	m.Ended("of nobody", Completed, nil)
+	require.Equal(t, []ID{2, 3, 1, 4}, ended)
 }
 
 // TestInterruptIsRepeated: at once, and then less and less often, until the patience
@@ -42,134 +87,134 @@ func TestInterruptIsRepeated(t *testing.T) {
 	m := working(t)
 	_, due := m.Due()
 	require.False(t, due)
-	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.Cancel(begin))
-	require.Empty(t, m.Cancel(begin), "once is enough")
+	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.actionsOf(func() { m.Cancel(begin) }))
+	require.Empty(t, m.actionsOf(func() { m.Cancel(begin) }), "once is enough")
 	for _, after := range []time.Duration{200, 600, 1400, 3000, 4600, 6200, 7800} {
 		after *= time.Millisecond
 		next, due := m.Due()
 		require.True(t, due)
 		require.Equal(t, at(after), next)
-		require.Empty(t, m.Tick(at(after-1)))
-		require.Equal(t, []Action{Interrupt{}}, m.Tick(at(after)))
+		require.Empty(t, m.actionsOf(func() { m.Tick(at(after - 1)) }))
+		require.Equal(t, []Action{Interrupt{}}, m.actionsOf(func() { m.Tick(at(after)) }))
 	}
-	require.Empty(t, m.Tick(at(Patience-1)))
-	require.Equal(t, []Action{Kill{}}, m.Tick(at(Patience)))
+	require.Empty(t, m.actionsOf(func() { m.Tick(at(Patience - 1)) }))
+	require.Equal(t, []Action{Kill{}}, m.actionsOf(func() { m.Tick(at(Patience)) }))
 	_, due = m.Due()
 	require.False(t, due)
 	m.ProcessExited("", true, errSome)
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.OutputRead(errSome))
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.actionsOf(func() { m.OutputRead(errSome) }))
 	require.False(t, m.Crashed(), "it was killed")
 }
 
 // A turn that droid began is interrupted once, and the next prompt waits for the answer to the interrupt.
 func TestStopUnprompted(t *testing.T) {
-	m := New(numbered())
-	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.StopUnprompted())
-	require.Empty(t, m.StopUnprompted(), "it is on its way")
-	require.Empty(t, m.Accept(1, ToDroid))
-	require.Equal(t, []Action{NeedDroid{1}}, append(m.InterruptDone(), m.StartNext()...))
+	m := recording()
+	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.actionsOf(m.StopUnprompted))
+	require.Empty(t, m.actionsOf(m.StopUnprompted), "it is on its way")
+	require.Empty(t, m.actionsOf(func() { m.Accept(1, ToDroid) }))
+	require.Equal(t, []Action{NeedDroid{1}}, m.actionsOf(func() { m.InterruptDone(); m.StartNext() }))
 	m.Ready(1)
-	require.Empty(t, m.StopUnprompted(), "a cancel of the prompt does it")
+	require.Empty(t, m.actionsOf(m.StopUnprompted), "a cancel of the prompt does it")
 
-	m = New(numbered())
+	m = recording()
 	m.Accept(1, Here)
 	m.Keep(1)
 	m.Cancel(begin)
-	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.StopUnprompted(), "while a command runs that cannot be undone")
+	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.actionsOf(m.StopUnprompted), "while a command runs that cannot be undone")
 
-	m = New(numbered())
+	m = recording()
 	m.Accept(1, Process)
 	m.Cancel(begin)
-	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.StopUnprompted(), "while a program of the user's runs")
+	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.actionsOf(m.StopUnprompted), "while a program of the user's runs")
 	require.True(t, m.RefusesQuestions(), "until droid has stopped")
-	require.Empty(t, m.Accept(2, ToDroid))
-	require.Empty(t, m.Complete(1)[1:], "the next prompt waits for the answer, too")
-	require.Equal(t, []Action{NeedDroid{2}}, append(m.InterruptDone(), m.StartNext()...))
+	require.Empty(t, m.actionsOf(func() { m.Accept(2, ToDroid) }))
+	require.Empty(t, m.actionsOf(func() { m.Complete(1) })[1:], "the next prompt waits for the answer, too")
+	require.Equal(t, []Action{NeedDroid{2}}, m.actionsOf(func() { m.InterruptDone(); m.StartNext() }))
 }
 
 // TestPatienceEndsOnTime: at the time itself (quirk 25).
 func TestPatienceEndsOnTime(t *testing.T) {
 	m := working(t)
 	m.Cancel(begin)
-	require.Equal(t, []Action{Kill{}}, m.Tick(at(8*time.Second)))
+	require.Equal(t, []Action{Kill{}}, m.actionsOf(func() { m.Tick(at(8 * time.Second)) }))
 	m = working(t)
 	m.Cancel(begin)
-	require.Equal(t, []Action{Interrupt{}}, m.Tick(at(Patience-1)))
+	require.Equal(t, []Action{Interrupt{}}, m.actionsOf(func() { m.Tick(at(Patience - 1)) }))
 }
 
 // TestDeafTurnIsKilledSoon checks both orders: the turn is known to ignore interrupts before the cancel, or after it (quirk 31).
 func TestDeafTurnIsKilledSoon(t *testing.T) {
 	m := working(t)
-	require.Empty(t, m.ConcurrentTurn(begin, "request 1"))
-	require.Empty(t, m.ConcurrentTurn(begin, "of nobody"))
-	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.Cancel(begin))
-	require.Equal(t, []Action{Kill{}}, m.Tick(at(interruptAgain)))
+	require.Empty(t, m.actionsOf(func() { m.ConcurrentTurn(begin, "request 1") }))
+	require.Empty(t, m.actionsOf(func() { m.ConcurrentTurn(begin, "of nobody") }))
+	require.Equal(t, []Action{Interrupt{}, RefuseQuestions{}}, m.actionsOf(func() { m.Cancel(begin) }))
+	require.Equal(t, []Action{Kill{}}, m.actionsOf(func() { m.Tick(at(interruptAgain)) }))
 
 	m = working(t)
 	m.Cancel(begin)
-	require.Equal(t, []Action{Interrupt{}}, m.ConcurrentTurn(at(time.Second), "request 1"))
-	require.Empty(t, m.Tick(at(time.Second+interruptAgain-1)))
-	require.Equal(t, []Action{Kill{}}, m.Tick(at(time.Second+interruptAgain)))
+	require.Equal(t, []Action{Interrupt{}}, m.actionsOf(func() { m.ConcurrentTurn(at(time.Second), "request 1") }))
+	require.Empty(t, m.actionsOf(func() { m.Tick(at(time.Second + interruptAgain - 1)) }))
+	require.Equal(t, []Action{Kill{}}, m.actionsOf(func() { m.Tick(at(time.Second + interruptAgain)) }))
 }
 
 // TestInterruptWaitsForTheMessage that is on its way, however long that takes.
 func TestInterruptWaitsForTheMessage(t *testing.T) {
-	m := New(numbered())
+	m := recording()
 	m.Accept(1, ToDroid)
 	m.Ready(1)
-	require.Equal(t, []Action{RefuseQuestions{}}, m.Cancel(begin))
-	require.Empty(t, m.Tick(at(interruptAgain)))
-	require.Equal(t, []Action{Interrupt{}}, m.Taken(at(time.Second), 1))
-	require.Empty(t, m.Taken(at(time.Second), 1), "it is taken once")
-	require.Equal(t, []Action{Kill{}}, m.Tick(at(Patience)), "the patience began with the cancel")
+	require.Equal(t, []Action{RefuseQuestions{}}, m.actionsOf(func() { m.Cancel(begin) }))
+	require.Empty(t, m.actionsOf(func() { m.Tick(at(interruptAgain)) }))
+	require.Equal(t, []Action{Interrupt{}}, m.actionsOf(func() { m.Taken(at(time.Second), 1) }))
+	require.Empty(t, m.actionsOf(func() { m.Taken(at(time.Second), 1) }), "it is taken once")
+	require.Equal(t, []Action{Kill{}}, m.actionsOf(func() { m.Tick(at(Patience)) }), "the patience began with the cancel")
 
 	m = working(t)
 	m.SetSteering(true)
 	m.Accept(2, ToDroid)
-	require.Equal(t, []Action{RefuseQuestions{}}, m.Cancel(begin))
-	require.Equal(t, []Action{Interrupt{}}, m.Taken(begin, 2))
+	require.Equal(t, []Action{RefuseQuestions{}}, m.actionsOf(func() { m.Cancel(begin) }))
+	require.Equal(t, []Action{Interrupt{}}, m.actionsOf(func() { m.Taken(begin, 2) }))
 
 	m = working(t)
 	m.SetSteering(true)
 	m.Accept(2, ToDroid)
 	m.CancelOne(begin, 1)
-	require.Equal(t, []Action{Forget{"request 2"}, End{ID: 2, Err: errSome}, Interrupt{}}, m.Rejected(begin, 2, errSome))
+	require.Equal(t, []Action{Forget{"request 2"}, End{ID: 2, Err: errSome}, Interrupt{}}, m.actionsOf(func() { m.Rejected(begin, 2, errSome) }))
 }
 
 // TestPromptsAnsweredHere: a cancel ends a command at once, and a program when it has
 // stopped.
 func TestPromptsAnsweredHere(t *testing.T) {
-	m := New(numbered())
-	require.Equal(t, []Action{Run{1}}, m.Accept(1, Here))
+	m := recording()
+	require.Equal(t, []Action{Run{1}}, m.actionsOf(func() { m.Accept(1, Here) }))
 	require.False(t, m.Working())
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.CancelOne(begin, 1))
-	require.Empty(t, m.Complete(1))
-	require.Equal(t, []Action{Run{2}}, m.Accept(2, Process))
-	require.Equal(t, []Action{Stop{2}}, m.CancelOne(begin, 2), "what droid asks is about a turn of its own")
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.actionsOf(func() { m.CancelOne(begin, 1) }))
+	require.Empty(t, m.actionsOf(func() { m.Complete(1) }))
+	require.Equal(t, []Action{Run{2}}, m.actionsOf(func() { m.Accept(2, Process) }))
+	require.Equal(t, []Action{Stop{2}}, m.actionsOf(func() { m.CancelOne(begin, 2) }), "what droid asks is about a turn of its own")
 	require.False(t, m.RefusesQuestions())
 	require.False(t, m.Stopping(), "droid has nothing to stop")
 	m.ProcessExited("", true, errSome)
-	require.Empty(t, m.OutputRead(errSome), "it goes on")
-	require.Equal(t, []Action{End{ID: 2, Cancelled: true}}, m.Complete(2))
+	require.Empty(t, m.actionsOf(func() { m.OutputRead(errSome) }), "it goes on")
+	require.Equal(t, []Action{End{ID: 2, Cancelled: true}}, m.actionsOf(func() { m.Complete(2) }))
 	m.Accept(3, Here)
-	require.Equal(t, []Action{End{ID: 3}}, m.Complete(3))
-	require.Empty(t, m.Complete(3))
+	require.Equal(t, []Action{End{ID: 3}}, m.actionsOf(func() { m.Complete(3) }))
+	require.Empty(t, m.actionsOf(func() { m.Complete(3) }))
 }
 
 // TestEndings checks how prompts end that droid ends.
 func TestEndings(t *testing.T) {
 	for name, tc := range map[string]struct {
-		before func(m *Machine)
+		before func(m *recorder)
 		how    How
 		want   End
 	}{
-		"answered":  {func(m *Machine) { m.Shown() }, Completed, End{}},
-		"empty":     {func(*Machine) {}, Completed, End{Empty: true}},
-		"failed":    {func(*Machine) {}, Failed, End{Err: errSome}},
-		"stopped":   {func(*Machine) {}, Cancelled, End{Cancelled: true}},
-		"cancelled": {func(m *Machine) { m.Cancel(begin) }, Failed, End{Cancelled: true}},
-		"crashed":   {func(m *Machine) { m.ProcessExited("", true, errors.New("crash")) }, Failed, End{Err: errors.New("crash")}},
-		"finished":  {func(m *Machine) { m.Shown(); m.ProcessExited("", true, errors.New("crash")) }, Completed, End{}},
+		"answered":  {func(m *recorder) { m.Shown() }, Completed, End{}},
+		"empty":     {func(*recorder) {}, Completed, End{Empty: true}},
+		"failed":    {func(*recorder) {}, Failed, End{Err: errSome}},
+		"stopped":   {func(*recorder) {}, Cancelled, End{Cancelled: true}},
+		"cancelled": {func(m *recorder) { m.Cancel(begin) }, Failed, End{Cancelled: true}},
+		"crashed":   {func(m *recorder) { m.ProcessExited("", true, errors.New("crash")) }, Failed, End{Err: errors.New("crash")}},
+		"finished":  {func(m *recorder) { m.Shown(); m.ProcessExited("", true, errors.New("crash")) }, Completed, End{}},
 	} {
 		m := working(t)
 		tc.before(m)
@@ -185,17 +230,17 @@ func TestSteering(t *testing.T) {
 	m.Accept(3, ToDroid)
 	m.Accept(4, Here)
 	m.Accept(5, ToDroid)
-	require.Equal(t, []Action{Send{2, "request 2"}}, m.SetSteering(true))
-	require.Equal(t, []Action{Send{3, "request 3"}}, m.Taken(begin, 2))
-	require.Empty(t, m.Taken(begin, 3))
+	require.Equal(t, []Action{Send{2, "request 2"}}, m.actionsOf(func() { m.SetSteering(true) }))
+	require.Equal(t, []Action{Send{3, "request 3"}}, m.actionsOf(func() { m.Taken(begin, 2) }))
+	require.Empty(t, m.actionsOf(func() { m.Taken(begin, 3) }))
 	require.True(t, m.Queued())
 	require.Equal(t, 4, m.Waiting())
-	require.Equal(t, []Action{Forget{"request 3"}, End{ID: 3, Err: errSome}}, m.Rejected(begin, 3, errSome), "late")
+	require.Equal(t, []Action{Forget{"request 3"}, End{ID: 3, Err: errSome}}, m.actionsOf(func() { m.Rejected(begin, 3, errSome) }), "late")
 	m.CancelOne(begin, 4)
 	m.Shown()
-	require.Equal(t, []Action{Send{5, "request 4"}}, m.SetSteering(true))
+	require.Equal(t, []Action{Send{5, "request 4"}}, m.actionsOf(func() { m.SetSteering(true) }))
 	m.ProcessExited("", true, errSome)
-	require.Empty(t, m.Accept(6, ToDroid), "there is no droid to take it")
+	require.Empty(t, m.actionsOf(func() { m.Accept(6, ToDroid) }), "there is no droid to take it")
 }
 
 // If a droid died after it answered a prompt, it had that prompt, even if the answer was not processed yet.
@@ -205,11 +250,11 @@ func TestDeadDroidHadTaken(t *testing.T) {
 		"":          NeedDroid{1},
 		"request 0": NeedDroid{1},
 	} {
-		m := New(numbered())
+		m := recording()
 		m.Accept(1, ToDroid)
 		m.Ready(1)
 		m.ProcessExited(took, true, errSome)
-		require.Equal(t, []Action{want}, append(m.OutputRead(errSome), m.StartNext()...), took)
+		require.Equal(t, []Action{want}, m.actionsOf(func() { m.OutputRead(errSome); m.StartNext() }), took)
 	}
 }
 
@@ -218,22 +263,21 @@ func TestClose(t *testing.T) {
 	m := steered(t)
 	m.SetSteering(false)
 	m.Accept(3, ToDroid)
-	require.Equal(t, []Action{End{ID: 3, Cancelled: true}, Interrupt{}, RefuseQuestions{}}, m.Close(begin))
-	require.Equal(t, []Action{End{ID: 4, Cancelled: true}}, m.Accept(4, ToDroid))
-	_, actions := m.Dropped("request 2")
-	require.Equal(t, []Action{End{ID: 2, Cancelled: true}}, actions)
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.Finish())
-	require.Empty(t, m.Finish())
+	require.Equal(t, []Action{End{ID: 3, Cancelled: true}, Interrupt{}, RefuseQuestions{}}, m.actionsOf(func() { m.Close(begin) }))
+	require.Equal(t, []Action{End{ID: 4, Cancelled: true}}, m.actionsOf(func() { m.Accept(4, ToDroid) }))
+	require.Equal(t, []Action{End{ID: 2, Cancelled: true}}, m.actionsOf(func() { m.Dropped("request 2") }))
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.actionsOf(m.Finish))
+	require.Empty(t, m.actionsOf(m.Finish))
 
 	m = working(t)
 	m.Accept(2, ToDroid)
-	require.Equal(t, []Action{End{ID: 2, Cancelled: true}, End{ID: 1, Cancelled: true}}, m.Finish(), "also without a close")
-	require.Equal(t, []Action{End{ID: 3, Cancelled: true}}, m.Accept(3, Here))
+	require.Equal(t, []Action{End{ID: 2, Cancelled: true}, End{ID: 1, Cancelled: true}}, m.actionsOf(m.Finish), "also without a close")
+	require.Equal(t, []Action{End{ID: 3, Cancelled: true}}, m.actionsOf(func() { m.Accept(3, Here) }))
 }
 
 // TestQuestions about what runs.
 func TestQuestions(t *testing.T) {
-	m := New(numbered())
+	m := recording()
 	require.True(t, m.Idle())
 	require.False(t, m.Sending())
 	id, runs := m.Running()
@@ -263,41 +307,40 @@ func TestQuestions(t *testing.T) {
 	require.True(t, m.Stopping())
 	require.False(t, m.Working())
 	m.FailRunning(errSome)
-	require.Empty(t, m.FailRunning(errSome))
+	require.Empty(t, m.actionsOf(func() { m.FailRunning(errSome) }))
 	m.InterruptDone()
 	require.True(t, m.Idle())
 	m.SetPaused(true)
 	m.Accept(2, ToDroid)
 	m.Accept(3, ToDroid)
 	require.True(t, m.Has(3))
-	require.Equal(t, []Action{End{ID: 2, Err: errSome}, End{ID: 3, Err: errSome}}, m.FailSince(0, errSome))
+	require.Equal(t, []Action{End{ID: 2, Err: errSome}, End{ID: 3, Err: errSome}}, m.actionsOf(func() { m.FailSince(0, errSome) }))
 	require.False(t, m.Has(3))
-	require.Empty(t, m.SetPaused(false))
-	require.Empty(t, m.CancelOne(begin, 3), "it has ended")
+	require.Empty(t, m.actionsOf(func() { m.SetPaused(false) }))
+	require.Empty(t, m.actionsOf(func() { m.CancelOne(begin, 3) }), "it has ended")
 }
 
 // While a call to droid holds the lock or waits for it, no prompt begins; a running one accepts others, and changes begin.
 func TestCallsHoldPrompts(t *testing.T) {
-	m, one, other := New(numbered()), new(Taker), new(Taker)
+	m, one, other := recording(), new(Taker), new(Taker)
 	m.SetSteering(true)
 	m.RPC.Take(one)
 	m.RPC.Take(other)
-	require.Empty(t, m.Accept(1, ToDroid))
+	require.Empty(t, m.actionsOf(func() { m.Accept(1, ToDroid) }))
 	require.False(t, m.Idle())
 	require.Same(t, one, m.RPC.Holder())
 	m.RPC.Release(one)
 	require.Same(t, other, m.RPC.Holder())
-	require.Empty(t, m.StartNext())
+	require.Empty(t, m.actionsOf(func() { m.StartNext() }))
 	m.RPC.Release(other)
 	require.Nil(t, m.RPC.Holder())
-	require.Equal(t, []Action{NeedDroid{1}}, m.StartNext())
+	require.Equal(t, []Action{NeedDroid{1}}, m.actionsOf(func() { m.StartNext() }))
 	m.Ready(1)
 	m.RPC.Take(one)
-	require.Equal(t, []Action{Send{2, "request 2"}}, append(m.Taken(begin, 1), m.Accept(2, ToDroid)...))
+	require.Equal(t, []Action{Send{2, "request 2"}}, m.actionsOf(func() { m.Taken(begin, 1); m.Accept(2, ToDroid) }))
 	m.Taken(begin, 2)
-	_, actions := m.Change(General)
-	require.Empty(t, actions, "droid has not begun")
-	require.Len(t, m.Started(begin, "request 1"), 1)
+	require.Empty(t, m.actionsOf(func() { m.Change(General) }), "droid has not begun")
+	require.Len(t, m.actionsOf(func() { m.Started(begin, "request 1") }), 1)
 	m.Ended("request 1", Completed, nil)
 	m.Ended("request 2", Completed, nil)
 	m.LoseChanges(nil)
@@ -315,23 +358,23 @@ func TestCallsHoldPrompts(t *testing.T) {
 	m.Join(4, Behind)
 	m.RPC.Take(one)
 	m.Ended("request 3", Completed, nil)
-	require.Empty(t, m.StartNext(), "a message that begins a turn")
+	require.Empty(t, m.actionsOf(func() { m.StartNext() }), "a message that begins a turn")
 	m.RPC.Release(one)
-	require.Equal(t, []Action{NeedDroid{4}}, m.StartNext())
+	require.Equal(t, []Action{NeedDroid{4}}, m.actionsOf(func() { m.StartNext() }))
 }
 
 // An uncancellable command ends by itself, regardless of cancels and of droid's exit.
 func TestKeptCommand(t *testing.T) {
-	m := New(numbered())
-	require.Equal(t, []Action{Run{1}}, m.Accept(1, Here))
+	m := recording()
+	require.Equal(t, []Action{Run{1}}, m.actionsOf(func() { m.Accept(1, Here) }))
 	m.Keep(2) // another one, which has ended
 	require.Equal(t, answering, m.running().stage)
 	m.Keep(1)
-	require.Empty(t, m.Cancel(begin))
-	require.Empty(t, m.CancelOne(begin, 1))
+	require.Empty(t, m.actionsOf(func() { m.Cancel(begin) }))
+	require.Empty(t, m.actionsOf(func() { m.CancelOne(begin, 1) }))
 	m.ProcessExited("", true, errSome)
-	require.Empty(t, m.OutputRead(errSome))
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.Complete(1))
+	require.Empty(t, m.actionsOf(func() { m.OutputRead(errSome) }))
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.actionsOf(func() { m.Complete(1) }))
 }
 
 // TestDeadDroid checks that prompts which a dead droid drops wait for the next one, and that nothing is sent to it.
@@ -341,26 +384,23 @@ func TestDeadDroid(t *testing.T) {
 	m.ProcessExited("", true, errSome)
 	_, due := m.Due()
 	require.False(t, due)
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, End{ID: 2, Cancelled: true}}, m.OutputRead(errSome))
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, End{ID: 2, Cancelled: true}}, m.actionsOf(func() { m.OutputRead(errSome) }))
 
 	m = working(t)
 	m.ProcessExited("", true, errSome)
-	again, actions := m.Dropped("request 1")
-	require.True(t, again)
-	require.Empty(t, actions)
-	require.Equal(t, []Action{NeedDroid{1}}, append(m.OutputRead(errSome), m.StartNext()...))
+	require.Empty(t, m.actionsOf(func() { m.Dropped("request 1") }))
+	require.True(t, m.InLine(1))
+	require.Equal(t, []Action{NeedDroid{1}}, m.actionsOf(func() { m.OutputRead(errSome); m.StartNext() }))
 }
 
 // TestNobodysPrompts change nothing.
 func TestNobodysPrompts(t *testing.T) {
-	m := New(numbered())
+	m := recording()
 	require.False(t, working(t).Folded("of nobody"))
-	again, actions := m.Dropped("of nobody")
-	require.False(t, again)
-	require.Empty(t, actions)
-	require.Empty(t, m.Ready(1))
-	require.Empty(t, m.Fail(1, errSome))
-	require.Empty(t, m.Taken(begin, 1))
+	require.Empty(t, m.actionsOf(func() { m.Dropped("of nobody") }))
+	require.Empty(t, m.actionsOf(func() { m.Ready(1) }))
+	require.Empty(t, m.actionsOf(func() { m.Fail(1, errSome) }))
+	require.Empty(t, m.actionsOf(func() { m.Taken(begin, 1) }))
 }
 
 // Has reports whether a prompt waits or runs, or droid has it.
@@ -369,18 +409,17 @@ func (m *Machine) Has(id ID) bool { return m.InLine(id) || m.find(id) != nil }
 // A cancelled prompt that droid had kept is interrupted when droid begins with it, since it threw away the one that ran.
 func TestCancelledPromptBehindADroppedOne(t *testing.T) {
 	m := steered(t)
-	require.Equal(t, []Action{Withdraw{"request 2"}}, m.CancelOne(begin, 2))
-	again, actions := m.Dropped("request 1")
-	require.True(t, again)
-	require.Empty(t, actions)
-	require.Equal(t, []Action{Interrupt{}}, m.Tick(begin))
+	require.Equal(t, []Action{Withdraw{"request 2"}}, m.actionsOf(func() { m.CancelOne(begin, 2) }))
+	require.Empty(t, m.actionsOf(func() { m.Dropped("request 1") }))
+	require.True(t, m.InLine(1))
+	require.Equal(t, []Action{Interrupt{}}, m.actionsOf(func() { m.Tick(begin) }))
 }
 
 // An interrupt for a prompt that droid has just ended may stop the next one, which nobody has cancelled.
 func TestInterruptThatComesLate(t *testing.T) {
 	for _, folded := range []bool{false, true} {
 		m := steered(t)
-		require.Contains(t, m.CancelOne(begin, 1), Interrupt{})
+		require.Contains(t, m.actionsOf(func() { m.CancelOne(begin, 1) }), Interrupt{})
 		want := End{ID: 2, Err: ErrInterrupted, ByDroid: true}
 		if folded {
 			require.True(t, m.Folded("request 2"))
@@ -389,8 +428,7 @@ func TestInterruptThatComesLate(t *testing.T) {
 		m.Ended("request 1", Completed, nil)
 		m.Started(begin, "request 2")
 		m.InterruptDone()
-		_, actions := m.Ended("request 2", Cancelled, nil)
-		require.Contains(t, actions, want)
+		require.Contains(t, m.actionsOf(func() { m.Ended("request 2", Cancelled, nil) }), want)
 	}
 }
 
@@ -398,13 +436,13 @@ func TestInterruptThatComesLate(t *testing.T) {
 func TestWithdrawnPrompt(t *testing.T) {
 	m := steered(t)
 	m.CancelOne(begin, 2)
-	require.Equal(t, []Action{Forget{"request 2"}, End{ID: 2, Cancelled: true}}, m.Withdrawn("request 2"))
-	require.Empty(t, m.Withdrawn("request 1"), "it was not cancelled")
+	require.Equal(t, []Action{Forget{"request 2"}, End{ID: 2, Cancelled: true}}, m.actionsOf(func() { m.Withdrawn("request 2") }))
+	require.Empty(t, m.actionsOf(func() { m.Withdrawn("request 1") }), "it was not cancelled")
 }
 
 // A prompt that shares its turn with no other gets a message when its turn has ended.
 func TestMessageBehindAPromptThatIsAlone(t *testing.T) {
-	m := New(numbered())
+	m := recording()
 	m.Accept(1, Alone)
 	m.Ready(1)
 	m.Taken(begin, 1)
@@ -417,21 +455,21 @@ func TestSteeringBehindARefusedPrompt(t *testing.T) {
 	m := working(t)
 	m.SetSteering(true)
 	m.Accept(2, ToDroid)
-	require.Empty(t, m.Accept(3, ToDroid))
-	require.Equal(t, []Action{Forget{"request 2"}, End{ID: 2, Err: errSome}, Send{3, "request 3"}}, m.Rejected(begin, 2, errSome))
+	require.Empty(t, m.actionsOf(func() { m.Accept(3, ToDroid) }))
+	require.Equal(t, []Action{Forget{"request 2"}, End{ID: 2, Err: errSome}, Send{3, "request 3"}}, m.actionsOf(func() { m.Rejected(begin, 2, errSome) }))
 }
 
 // A steered prompt that droid had not accepted when it died is sent to the next droid. None is sent to a droid that is ending.
 func TestSteeredPromptIsSentAgain(t *testing.T) {
 	m := working(t)
 	m.SetSteering(true)
-	require.Equal(t, []Action{Send{2, "request 2"}}, m.Accept(2, ToDroid))
+	require.Equal(t, []Action{Send{2, "request 2"}}, m.actionsOf(func() { m.Accept(2, ToDroid) }))
 	m.ProcessExited("request 1", true, errSome)
-	require.Equal(t, []Action{End{ID: 1, Err: errSome}}, m.OutputRead(errSome))
-	require.Equal(t, []Action{NeedDroid{2}}, m.StartNext())
+	require.Equal(t, []Action{End{ID: 1, Err: errSome}}, m.actionsOf(func() { m.OutputRead(errSome) }))
+	require.Equal(t, []Action{NeedDroid{2}}, m.actionsOf(func() { m.StartNext() }))
 
 	m = working(t)
 	m.SetSteering(true)
 	m.SetPaused(true)
-	require.Empty(t, m.Accept(2, ToDroid))
+	require.Empty(t, m.actionsOf(func() { m.Accept(2, ToDroid) }))
 }
