@@ -139,3 +139,13 @@ func (m *Machine) first(is func(*prompt) bool) *prompt {
 func (m *Machine) remove(p *prompt) {
 	m.queue = slices.DeleteFunc(m.queue, func(q *prompt) bool { return q == p })
 }
+
+// front returns where the queue's ordinary prompts begin: behind those that droid threw away
+// and the messages that belong to a prompt.
+func (m *Machine) front() int {
+	at := slices.IndexFunc(m.queue, func(q *prompt) bool { return q.stage == waiting && q.retry == never && q.host == nil })
+	if at < 0 {
+		return len(m.queue)
+	}
+	return at
+}
