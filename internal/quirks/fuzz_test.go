@@ -231,7 +231,7 @@ func (g *game) misc(detail byte) {
 
 // end lets droid exit, after which every prompt has had its one end.
 func (g *game) end() {
-	g.got("exit", g.n.Exited(g.now))
+	g.got("exit", g.n.DroidExited(g.now))
 	g.check.over()
 	if at, ok := g.n.Deadline(); ok {
 		g.check.fail("a deadline at %v is left", at)

@@ -210,7 +210,7 @@ func (r *replayer) play(t *testing.T, steps []fixture.Step, load func(history []
 			}
 		}
 		p.settle()
-		p.got(p.n.Exited(p.start.Add(run[len(run)-1].At)))
+		p.got(p.n.DroidExited(p.start.Add(run[len(run)-1].At)))
 		live.add(p.events)
 	}
 }

@@ -83,7 +83,7 @@ func (p *player) step(s fixture.Step) error {
 	case fixture.Note:
 		if s.Exited() {
 			p.report("droid exited")
-			p.got(p.n.Exited(now))
+			p.got(p.n.DroidExited(now))
 		}
 	}
 	return nil

@@ -54,7 +54,7 @@ func (k *talk) prompt(id, text string) *talk {
 	return k.got(k.n.Begin(k.now, id, text))
 }
 func (k *talk) interrupt() *talk { return k.got(k.n.Interrupted(k.now)) }
-func (k *talk) exit() *talk      { return k.got(k.n.Exited(k.now)) }
+func (k *talk) exit() *talk      { return k.got(k.n.DroidExited(k.now)) }
 func (k *talk) answer(id string, refused bool) *talk {
 	k.check.answer(id)
 	return k.got(k.n.RequestAnswered(k.now, id, refused))
@@ -801,7 +801,7 @@ func TestTimeIsNoted(t *testing.T) {
 		"Interrupted": func(n *Normalizer, now time.Time) { n.Interrupted(now) },
 		"Abort":       func(n *Normalizer, now time.Time) { n.Abort(now, "p") },
 		"Tick":        func(n *Normalizer, now time.Time) { n.Tick(now) },
-		"Exited":      func(n *Normalizer, now time.Time) { n.Exited(now) },
+		"DroidExited": func(n *Normalizer, now time.Time) { n.DroidExited(now) },
 	} {
 		n := New(v225)
 		tell(n, epoch)

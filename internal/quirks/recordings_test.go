@@ -98,7 +98,7 @@ func playRecording(t *testing.T, path string, steps []fixture.Step) int {
 	}
 	end := steps[len(steps)-1].At
 	p.settle()
-	p.got(p.n.Exited(p.start.Add(end)))
+	p.got(p.n.DroidExited(p.start.Add(end)))
 	p.check.over()
 	for _, m := range snapshots {
 		p.check.snapshot(m)

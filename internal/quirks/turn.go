@@ -101,9 +101,8 @@ func (n *Normalizer) Tick(now time.Time) []Event {
 	return n.take()
 }
 
-// Exited records that droid has exited and ends everything that is open. A running turn fails with stream.ReasonProcessExit, unless droid
-// had ended it before.
-func (n *Normalizer) Exited(now time.Time) []Event {
+// DroidExited ends everything that is open. A running turn fails with stream.ReasonProcessExit, unless droid had ended it before.
+func (n *Normalizer) DroidExited(now time.Time) []Event {
 	n.now = now
 	n.endSubagents()
 	for n.turn != nil {

@@ -16,7 +16,7 @@ func loginAt(url string) stream.MCPAuthRequired {
 // ready are servers of a process whose logins can be done.
 func ready() *Servers {
 	s := new(Servers)
-	s.ProcessStarted(begin, newest())
+	s.DroidStarted(begin, newest())
 	return s
 }
 
@@ -74,7 +74,7 @@ func TestLogin(t *testing.T) {
 func TestLoginIsTakenBack(t *testing.T) {
 	for name, end := range map[string]func(s *Servers){
 		"by a newer address": func(s *Servers) { s.LoginBegan(begin, loginAt("https://example.com/newer"), true) },
-		"with the process":   func(s *Servers) { s.ProcessExited() },
+		"with the process":   func(s *Servers) { s.DroidExited() },
 		"with the session":   func(s *Servers) { s.EndLogins() },
 		"at its end":         func(s *Servers) { s.LoginEnded(stream.MCPAuthCompleted{ServerName: "safe"}) },
 	} {
@@ -116,7 +116,7 @@ func TestAskedLogin(t *testing.T) {
 		false: "The MCP server safe needs you to log in: https://example.com/login\nPlease.",
 	} {
 		s := new(Servers)
-		s.ProcessStarted(begin, Abilities{}) // before 0.215 an address has a login behind it when it was asked for
+		s.DroidStarted(begin, Abilities{}) // before 0.215 an address has a login behind it when it was asked for
 		asked := s.BeginLogin("safe")
 		do := s.LoginBegan(begin, loginAt("https://example.com/login"), dialogs)
 		require.Equal(t, dialogs, do.Show != nil)
@@ -140,7 +140,7 @@ func TestAskedLogin(t *testing.T) {
 // Before 0.215 an address without a login request leads nowhere.
 func TestLoginOfAnOldDroid(t *testing.T) {
 	s := new(Servers)
-	s.ProcessStarted(begin, Abilities{})
+	s.DroidStarted(begin, Abilities{})
 	do := s.LoginBegan(begin, loginAt("https://example.com/login"), true)
 	require.Equal(t, Began{Texts: []string{loginHint("safe")}}, do)
 	require.False(t, s.LogsIn(begin))

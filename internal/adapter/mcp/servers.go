@@ -62,18 +62,18 @@ func (s *Servers) Resolve(name string) string {
 	return name
 }
 
-// ProcessStarted says that a process works for the session from now on. Where it
+// DroidStarted says that a droid works for the session from now on. Where it
 // takes servers, they begin to start.
-func (s *Servers) ProcessStarted(now time.Time, p Abilities) {
+func (s *Servers) DroidStarted(now time.Time, p Abilities) {
 	s.process, s.start = p, nil
 	if p.Takes && len(s.list) > 0 {
 		s.start = newStart(now, s.Names())
 	}
 }
 
-// ProcessExited says that no process works for the session any more. No prompt
+// DroidExited says that droid has exited, or was replaced. No prompt
 // waits for its servers, and its logins lead nowhere.
-func (s *Servers) ProcessExited() {
+func (s *Servers) DroidExited() {
 	s.process, s.start = Abilities{}, nil
 	s.EndLogins()
 }

@@ -47,7 +47,7 @@ func TestUse(t *testing.T) {
 // droid's report of a server is shown in words that fit its reason.
 func TestTrouble(t *testing.T) {
 	s := with("a")
-	s.ProcessStarted(begin, newest())
+	s.DroidStarted(begin, newest())
 	s.LoginBegan(begin, stream.MCPAuthRequired{ServerName: "busy"}, false)
 	missing := Problems{"a": "no program a.", "droid's": "there is none."}
 	for _, tc := range []struct {
@@ -74,7 +74,7 @@ func TestTrouble(t *testing.T) {
 	}
 	failed := told(status("a", "failed"), status("droid's", "failed"), status("b", "connected"))
 	require.Equal(t, []stream.MCPServer{{Name: "a", Command: "a"}, {Name: "droid's"}}, s.Unexplained(failed))
-	s.ProcessStarted(begin, Abilities{})
+	s.DroidStarted(begin, Abilities{})
 	require.Equal(t, []stream.MCPServer{{Name: "droid's"}}, s.Unexplained(failed), "it was passed with the session: another may have the name")
 }
 
@@ -104,7 +104,7 @@ func TestOpened(t *testing.T) {
 		"in vain":                {Abilities{false, old()}, []string{ignored}, nil, false},
 	} {
 		s := with("a", "b")
-		s.ProcessStarted(begin, tc.process)
+		s.DroidStarted(begin, tc.process)
 		texts, watch := s.Opened(missing)
 		require.Equal(t, tc.texts, texts, name)
 		require.Equal(t, tc.watch, watch, name)

@@ -12,7 +12,7 @@ import (
 // started are servers of these names that a process starts, and that a prompt waits for.
 func started(p Abilities, names ...string) *Servers {
 	s := with(names...)
-	s.ProcessStarted(begin, p)
+	s.DroidStarted(begin, p)
 	s.Await(begin)
 	return s
 }
@@ -43,11 +43,11 @@ func TestNothingToHoldFor(t *testing.T) {
 		require.False(t, due)
 	}
 	s := with("a")
-	s.ProcessStarted(begin, Abilities{Version: newest().Version})
+	s.DroidStarted(begin, Abilities{Version: newest().Version})
 	require.False(t, s.Starting())
-	s.ProcessStarted(begin, newest())
+	s.DroidStarted(begin, newest())
 	require.True(t, s.Starting())
-	s.ProcessExited()
+	s.DroidExited()
 	require.False(t, s.Starting())
 }
 

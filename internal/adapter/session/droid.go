@@ -175,7 +175,7 @@ func (s *Session) adopt(client *droid.Client) {
 	s.adoptSubagents()
 	client.Notify(s.loop.wake)
 	s.show.SetLinesFromOne(client.Version().Supports(stream.CountsLinesFromOne))
-	s.servers.ProcessStarted(time.Now(), processOf(client))
+	s.servers.DroidStarted(time.Now(), processOf(client))
 	s.fileCalls.use(s.deps.overlay(s, client))
 	s.mu.Go(func() {
 		s.unlocked(s.Context, func(ctx context.Context) {
@@ -300,9 +300,9 @@ func (s *Session) readUntilExit(client *droid.Client) {
 	<-closed
 }
 
-// droidExited takes the end of a droid that the session had: its events have ended, and its process is gone. ProcessExited has the next droid
-// get what this one had not accepted, endWork ends the turns that it had begun and their prompts, and OutputRead what is left. The next droid
-// is started where a prompt, or another request, waits for one in awaitDroid.
+// droidExited takes the end of a droid that the session had: its events have ended, and its process is gone. Machine.DroidExited has the
+// next droid get what this one had not accepted, endWork ends the turns that it had begun and their prompts, and Machine.DroidExitHandled
+// what is left. The next droid is started where a prompt, or another request, waits for one in awaitDroid.
 func (s *Session) droidExited() {
 	client := s.proc.Client()
 	err := client.ExitError()
@@ -314,8 +314,8 @@ func (s *Session) droidExited() {
 	if err != nil && err.KilledFor == "" {
 		s.reportFault(droid.LogText(err))
 	}
-	s.prompts.ProcessExited(client.LastAccepted(), fault, acperr.Died{Exit: err})
-	defer func() { s.prompts.OutputRead(acperr.Died{Exit: err}) }() // also after a panic: prompts wait for it
+	s.prompts.DroidExited(client.LastAccepted(), fault, acperr.Died{Exit: err})
+	defer func() { s.prompts.DroidExitHandled(acperr.Died{Exit: err}) }() // also after a panic: prompts wait for it
 	s.endWork()
 }
 
@@ -324,9 +324,9 @@ func (s *Session) droidExited() {
 // all that belongs to it; the questions that are left then belong to no turn.
 func (s *Session) endWork() {
 	defer s.questions.DroidExited() // also after a panic: the next droid's questions wait behind them
-	s.servers.ProcessExited()
+	s.servers.DroidExited()
 	s.fileCalls.End()
-	s.apply(s.proc.Normalizer().Exited(time.Now()))
+	s.apply(s.proc.Normalizer().DroidExited(time.Now()))
 	s.readNoMore() // what the prompts are answered by is not held back
 }
 

@@ -26,7 +26,7 @@ func beginWith(t *testing.T, option fakedroid.Option, names ...string) *editor {
 			servers = append(servers, stream.MCPServer{Name: name})
 		}
 		s.Servers().Use(servers)
-		s.Servers().ProcessStarted(time.Now(), mcp.Abilities{Takes: true, Version: s.Process().Client().Version()})
+		s.Servers().DroidStarted(time.Now(), mcp.Abilities{Takes: true, Version: s.Process().Client().Version()})
 	})
 	return e
 }

@@ -116,7 +116,7 @@ func (b keepsQueue) Cancel(now time.Time) {
 // outlivesDroid ends the running prompt alone when droid dies.
 type outlivesDroid struct{ *Machine }
 
-func (b outlivesDroid) OutputRead(why error) {
+func (b outlivesDroid) DroidExitHandled(why error) {
 	b.exited = false
 	b.FailRunning(why)
 }

@@ -49,11 +49,11 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 	return End{Empty: !p.spoke && p == m.running()}
 }
 
-// ProcessExited reports that droid died, and why. OutputRead follows: what droid said last may still end prompts. accepted is the request ID
-// of the last prompt that droid accepted, for which Taken may not have been called yet. fault reports whether that is droid's fault, so that
-// it counts as a crash; while a cancelled prompt runs it does not, since droid was most likely killed because it did not stop. The
-// preparation of a prompt that waits again is ignored (Ready, Fail) until NeedDroid has it prepared again.
-func (m *Machine) ProcessExited(accepted string, fault bool, why error) {
+// DroidExited reports that droid died, and why. DroidExitHandled follows: what droid said last may still end prompts. accepted is the
+// request ID of the last prompt that droid accepted, for which Taken may not have been called yet. fault reports whether that is droid's
+// fault, so that it counts as a crash; while a cancelled prompt runs it does not, since droid was most likely killed because it did not
+// stop. The preparation of a prompt that waits again is ignored (Ready, Fail) until NeedDroid has it prepared again.
+func (m *Machine) DroidExited(accepted string, fault bool, why error) {
 	m.exited = true
 	if p := m.running(); fault && (p == nil || !p.cancelled) {
 		m.crashes++
@@ -81,9 +81,9 @@ func (p *prompt) mayRepeat(accepted string) bool {
 	return (p.stage == starting || p.stage == sent) && !p.cancelled && p.begun.IsZero() && (accepted == "" || p.request != accepted)
 }
 
-// OutputRead says that all output of the dead droid was handled. It fails the prompts that droid had, and the command that runs, but for a
-// program of the user's and a command that Keep protects.
-func (m *Machine) OutputRead(why error) {
+// DroidExitHandled says that all output of the dead droid was handled. It fails the prompts that droid had, and the command that runs, but
+// for a program of the user's and a command that Keep protects.
+func (m *Machine) DroidExitHandled(why error) {
 	for p := m.running(); p != nil && p.kind != Process && p.stage != committed; p = m.running() {
 		m.fail(p, why)
 	}

@@ -41,8 +41,8 @@ type machine interface {
 	Due() (time.Time, bool)
 	Shown()
 	Ended(string, How, error)
-	ProcessExited(took string, fault bool, why error)
-	OutputRead(error)
+	DroidExited(took string, fault bool, why error)
+	DroidExitHandled(error)
 
 	GaveUp() bool
 	Running() (ID, bool)
@@ -491,7 +491,7 @@ func (w *world) die() {
 			t.again, t.resent, t.started, t.needs, t.sending, t.with, t.said, t.folded = true, t.resent || t.sending, false, false, false, false, false, false
 		}
 	}
-	w.m.ProcessExited("", fault, errSome)
+	w.m.DroidExited("", fault, errSome)
 	for range w.rng.Intn(3) {
 		w.droidEnds()
 	}
@@ -506,7 +506,7 @@ func (w *world) die() {
 	for _, t := range had {
 		w.stops(t)
 	}
-	w.carryOut(func() { w.m.OutputRead(errSome) })
+	w.carryOut(func() { w.m.DroidExitHandled(errSome) })
 	for _, t := range had {
 		w.must(t.ended, "a crash ends all that droid had (%d)", t.id)
 	}

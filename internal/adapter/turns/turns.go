@@ -69,7 +69,7 @@ type (
 	}
 	// Interrupt asks droid to stop. The answer is InterruptDone.
 	Interrupt struct{}
-	// Kill ends a droid that does not stop. ProcessExited and OutputRead follow.
+	// Kill ends a droid that does not stop. DroidExited and DroidExitHandled follow.
 	Kill struct{}
 	// Stop stops the program of a Process prompt.
 	Stop struct{ ID ID }
@@ -180,7 +180,7 @@ type Machine struct {
 	crashes    int // of droid in a row
 	steering   bool
 	paused     bool // no prompt may start: the session awaits droid's end, see SetPaused
-	exited     bool // droid has exited, and what it said last may still come: from ProcessExited to OutputRead
+	exited     bool // droid has exited, and what it said last may still come: from DroidExited to DroidExitHandled
 	closed     bool // nothing starts any more
 
 	actions []Action // to be carried out, in order
@@ -256,7 +256,7 @@ func (m *Machine) next() bool {
 	return true
 }
 
-// Ready reports that a prompt is prepared; it is sent now. It is ignored if the prompt no longer runs, as after ProcessExited.
+// Ready reports that a prompt is prepared; it is sent now. It is ignored if the prompt no longer runs, as after DroidExited.
 func (m *Machine) Ready(id ID) {
 	if p := m.running(); p != nil && p.id == id && p.stage == starting {
 		m.send(p)

@@ -101,8 +101,8 @@ func TestInterruptIsRepeated(t *testing.T) {
 	require.Equal(t, []Action{Kill{}}, m.actionsOf(func() { m.Tick(at(Patience)) }))
 	_, due = m.Due()
 	require.False(t, due)
-	m.ProcessExited("", true, errSome)
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.actionsOf(func() { m.OutputRead(errSome) }))
+	m.DroidExited("", true, errSome)
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.actionsOf(func() { m.DroidExitHandled(errSome) }))
 	require.False(t, m.Crashed(), "it was killed")
 }
 
@@ -193,8 +193,8 @@ func TestPromptsAnsweredHere(t *testing.T) {
 	require.Equal(t, []Action{Stop{2}}, m.actionsOf(func() { m.CancelOne(begin, 2) }), "what droid asks is about a turn of its own")
 	require.False(t, m.RefusesQuestions())
 	require.False(t, m.Stopping(), "droid has nothing to stop")
-	m.ProcessExited("", true, errSome)
-	require.Empty(t, m.actionsOf(func() { m.OutputRead(errSome) }), "it goes on")
+	m.DroidExited("", true, errSome)
+	require.Empty(t, m.actionsOf(func() { m.DroidExitHandled(errSome) }), "it goes on")
 	require.Equal(t, []Action{End{ID: 2, Cancelled: true}}, m.actionsOf(func() { m.Complete(2) }))
 	m.Accept(3, Here)
 	require.Equal(t, []Action{End{ID: 3}}, m.actionsOf(func() { m.Complete(3) }))
@@ -213,8 +213,8 @@ func TestEndings(t *testing.T) {
 		"failed":    {func(*recorder) {}, Failed, End{Err: errSome}},
 		"stopped":   {func(*recorder) {}, Cancelled, End{Cancelled: true}},
 		"cancelled": {func(m *recorder) { m.Cancel(begin) }, Failed, End{Cancelled: true}},
-		"crashed":   {func(m *recorder) { m.ProcessExited("", true, errors.New("crash")) }, Failed, End{Err: errors.New("crash")}},
-		"finished":  {func(m *recorder) { m.Shown(); m.ProcessExited("", true, errors.New("crash")) }, Completed, End{}},
+		"crashed":   {func(m *recorder) { m.DroidExited("", true, errors.New("crash")) }, Failed, End{Err: errors.New("crash")}},
+		"finished":  {func(m *recorder) { m.Shown(); m.DroidExited("", true, errors.New("crash")) }, Completed, End{}},
 	} {
 		m := working(t)
 		tc.before(m)
@@ -239,7 +239,7 @@ func TestSteering(t *testing.T) {
 	m.CancelOne(begin, 4)
 	m.Shown()
 	require.Equal(t, []Action{Send{5, "request 4"}}, m.actionsOf(func() { m.SetSteering(true) }))
-	m.ProcessExited("", true, errSome)
+	m.DroidExited("", true, errSome)
 	require.Empty(t, m.actionsOf(func() { m.Accept(6, ToDroid) }), "there is no droid to take it")
 }
 
@@ -253,8 +253,8 @@ func TestDeadDroidHadTaken(t *testing.T) {
 		m := recording()
 		m.Accept(1, ToDroid)
 		m.Ready(1)
-		m.ProcessExited(took, true, errSome)
-		require.Equal(t, []Action{want}, m.actionsOf(func() { m.OutputRead(errSome); m.StartNext() }), took)
+		m.DroidExited(took, true, errSome)
+		require.Equal(t, []Action{want}, m.actionsOf(func() { m.DroidExitHandled(errSome); m.StartNext() }), took)
 	}
 }
 
@@ -372,8 +372,8 @@ func TestKeptCommand(t *testing.T) {
 	m.Keep(1)
 	require.Empty(t, m.actionsOf(func() { m.Cancel(begin) }))
 	require.Empty(t, m.actionsOf(func() { m.CancelOne(begin, 1) }))
-	m.ProcessExited("", true, errSome)
-	require.Empty(t, m.actionsOf(func() { m.OutputRead(errSome) }))
+	m.DroidExited("", true, errSome)
+	require.Empty(t, m.actionsOf(func() { m.DroidExitHandled(errSome) }))
 	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.actionsOf(func() { m.Complete(1) }))
 }
 
@@ -381,16 +381,16 @@ func TestKeptCommand(t *testing.T) {
 func TestDeadDroid(t *testing.T) {
 	m := steered(t)
 	m.Cancel(begin)
-	m.ProcessExited("", true, errSome)
+	m.DroidExited("", true, errSome)
 	_, due := m.Due()
 	require.False(t, due)
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, End{ID: 2, Cancelled: true}}, m.actionsOf(func() { m.OutputRead(errSome) }))
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, End{ID: 2, Cancelled: true}}, m.actionsOf(func() { m.DroidExitHandled(errSome) }))
 
 	m = working(t)
-	m.ProcessExited("", true, errSome)
+	m.DroidExited("", true, errSome)
 	require.Empty(t, m.actionsOf(func() { m.Dropped("request 1") }))
 	require.True(t, m.InLine(1))
-	require.Equal(t, []Action{NeedDroid{1}}, m.actionsOf(func() { m.OutputRead(errSome); m.StartNext() }))
+	require.Equal(t, []Action{NeedDroid{1}}, m.actionsOf(func() { m.DroidExitHandled(errSome); m.StartNext() }))
 }
 
 // TestNobodysPrompts change nothing.
@@ -464,8 +464,8 @@ func TestSteeredPromptIsSentAgain(t *testing.T) {
 	m := working(t)
 	m.SetSteering(true)
 	require.Equal(t, []Action{Send{2, "request 2"}}, m.actionsOf(func() { m.Accept(2, ToDroid) }))
-	m.ProcessExited("request 1", true, errSome)
-	require.Equal(t, []Action{End{ID: 1, Err: errSome}}, m.actionsOf(func() { m.OutputRead(errSome) }))
+	m.DroidExited("request 1", true, errSome)
+	require.Equal(t, []Action{End{ID: 1, Err: errSome}}, m.actionsOf(func() { m.DroidExitHandled(errSome) }))
 	require.Equal(t, []Action{NeedDroid{2}}, m.actionsOf(func() { m.StartNext() }))
 
 	m = working(t)

@@ -283,7 +283,7 @@ func (c *Conversation) droid(here connection, r Record, m message, row *Row) {
 	d.tick(r.Time)
 	switch {
 	case r.Note == noteEnded:
-		d.take(d.n.Exited(r.Time))
+		d.take(d.n.DroidExited(r.Time))
 	case r.Line == nil:
 	case r.Dir == Sent:
 		d.sent(r.Time, m, r.Line)

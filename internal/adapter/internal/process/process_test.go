@@ -169,10 +169,10 @@ func TestProcessExited(t *testing.T) {
 		p.normalizer.Begin(time.Now(), "r", "go")
 		p.Exited(nil)
 		require.Empty(t, p.Tick(time.Now().Add(time.Hour)))
-		ended := p.normalizer.Exited(time.Now())
+		ended := p.normalizer.DroidExited(time.Now())
 		require.Len(t, ended, 1)
 		require.Equal(t, quirks.Failed, ended[0].(quirks.TurnEnded).Outcome)
-		require.Empty(t, p.normalizer.Exited(time.Now()))
+		require.Empty(t, p.normalizer.DroidExited(time.Now()))
 
 		p.Adopt(second, []string{"t"})
 		p.normalizer.Begin(time.Now(), "s", "go")

@@ -185,7 +185,7 @@ func (d *Questions) Withdraw(id string) {
 	d.withdraw(Withdrawn, func(q *Question) bool { return q.id == id })
 }
 
-// DroidExited withdraws droid's questions, without an answer to droid.
+// DroidExited withdraws the questions of a droid that has exited, or was replaced, without an answer to it.
 func (d *Questions) DroidExited() {
 	d.withdraw(Withdrawn, func(q *Question) bool { return q.id != "" })
 }
