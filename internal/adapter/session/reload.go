@@ -112,7 +112,7 @@ func (r *reload) begin(ordered func()) (err *jsonrpc.Error) {
 // run loads the session.
 func (r *reload) run(ctx context.Context) {
 	defer r.refuse(acperr.Lost()) // where this panics
-	if err := r.beginChange(r.call.Context); err != nil {
+	if err := r.awaitTurn(r.call.Context); err != nil {
 		r.refuse(err)
 		return
 	}
@@ -120,8 +120,8 @@ func (r *reload) run(ctx context.Context) {
 	r.s.prompts.FinishChange(r.turn, nil) // after a panic, Session.panicked ends all changes
 }
 
-// beginChange waits for the load's turn, until ctx ends. A session that works on a prompt is not loaded, since that would disturb the prompt.
-func (r *reload) beginChange(ctx context.Context) (err *jsonrpc.Error) {
+// awaitTurn waits for the load's turn, until ctx ends. A session that works on a prompt is not loaded, since that would disturb the prompt.
+func (r *reload) awaitTurn(ctx context.Context) (err *jsonrpc.Error) {
 	s := r.s
 	if err = s.checkOpen(); err != nil {
 		return err
