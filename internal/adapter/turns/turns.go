@@ -225,26 +225,29 @@ func (m *Machine) Accept(id ID, kind Kind) {
 	m.flush()
 }
 
-// StartNext starts the first waiting prompt, if one may start, and reports whether it did. It is called when all is done that came with
-// what happened: what was said to a droid before it is replaced, for one, does not begin a prompt in that droid.
-func (m *Machine) StartNext() (started bool) {
-	started = m.next()
+// StartNext starts the first waiting prompt, if one may start, and reports whether that, or a change that begins, led to an action. It is
+// called when all is done that came with what happened: what was said to a droid before it is replaced, for one, does not begin a prompt in
+// that droid.
+func (m *Machine) StartNext() (acted bool) {
+	m.next()
+	m.startChange()
+	acted = len(m.actions) > 0
 	m.flush()
-	return started
+	return acted
 }
 
-// next starts the first waiting prompt, if one may start, and reports whether it did.
-func (m *Machine) next() bool {
+// next starts the first waiting prompt, if one may start.
+func (m *Machine) next() {
 	p := m.firstWaiting()
 	if p == nil || m.interrupts > 0 || m.paused || m.exited || m.closed {
-		return false
+		return
 	}
 	of := turn
 	if p.host != nil {
 		of = message
 	}
 	if m.waits(of, p.place) {
-		return false
+		return
 	}
 	if p.toDroid() {
 		p.stage = starting
@@ -253,7 +256,6 @@ func (m *Machine) next() bool {
 		p.stage = answering
 		m.do(Run{p.id})
 	}
-	return true
 }
 
 // Ready reports that a prompt is prepared; it is sent now. It is ignored if the prompt no longer runs, as after DroidExited.
