@@ -119,7 +119,7 @@ const planTime = 2 * time.Second
 
 // prepared does what must be done before droid gets a decision, and returns it. If the user picked one of several plans, a message names it
 // to droid: one that arrives while a permission waits becomes part of the running turn. If the question is withdrawn in the meantime, nothing is
-// shown, since its turn may have ended.
+// shown, since its turn may have ended, and the decision is ignored, see close.
 func (r *permissionRequest) prepared(ctx context.Context, q *updates.Question, d render.Decision) render.Decision {
 	s, client := r.s, r.s.proc.Client()
 	if d.Option == stream.OptionCancel || client == nil {
@@ -152,10 +152,11 @@ func (r *permissionRequest) prepared(ctx context.Context, q *updates.Question, d
 	asking, cancel := q.Context(ctx) // behind an interrupt the message would begin a turn
 	defer cancel()
 	chosen := stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.Plan}
-	if err := s.unlockedFor(asking, planTime, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) }); err != nil {
-		if q.IsWithdrawn() {
-			return render.Refusal()
-		}
+	err := s.unlockedFor(asking, planTime, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) })
+	switch {
+	case q.IsWithdrawn():
+		return render.Refusal()
+	case err != nil:
 		s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
 		s.update(render.Notice("droid did not take your choice of plan, so it was not approved."))
 		return render.Refusal()
