@@ -81,8 +81,8 @@ func (s *Session) DescribeOption(ctx context.Context, id, command string) (strin
 }
 
 // setOption changes one option, for the methods and the commands alike, and returns when droid has it, or with why not. callCtx bounds the
-// call that makes the change, and the wait for the mode of an answer before it; the other waits end with the session. It is s.Context, so that
-// a cancel ends none of them, except for the first options of a session that a request creates.
+// call that makes the change, and the wait for the mode of an answer before it; the other waits end with the session. It is s.Context, so
+// that a cancel ends none of them, except for the first options of a session that a request creates.
 func (s *Session) setOption(callCtx context.Context, id, value string) *jsonrpc.Error {
 	switch {
 	case id == options.FollowUp:
