@@ -152,14 +152,13 @@ func (p *userPrompt) admit() *jsonrpc.Error {
 	if err := cmp.Or(s.unfit.Load(), p.checkLine()); err != nil {
 		return err
 	}
-	stopped := s.prompts.TakeStopped()
-	if stopped != nil {
-		p.content = p.content.Without(stopped.marks)
+	if s.stopped != nil {
+		p.content = p.content.Without(s.stopped.marks)
 	}
 	if err := p.check(); err != nil {
-		s.prompts.KeepStopped(stopped)
 		return err
 	}
+	s.stopped = nil
 	p.command = s.commandOf(p.content)
 	if p.command != nil && p.schema != nil {
 		return acperr.InvalidParams("/%s is answered by this agent, and no model: it takes no outputFormat", p.command.Name)
@@ -528,7 +527,7 @@ func (s *Session) endPrompt(end turns.End) {
 		p.command.ended()
 	}
 	if p.cancelled && s.deps.Client.ResendsStoppedPrompt {
-		s.prompts.KeepStopped(p)
+		s.stopped = p
 	}
 	s.proc.ScheduleParking(time.Now(), s.deps.Config.ParkAfter)
 	if !s.prompts.RunsOne() {

@@ -55,6 +55,7 @@ type Session struct {
 	usage       usage
 	out         *updates.Sender // to the editor
 	prompts     turns.Queue[*userPrompt]
+	stopped     *userPrompt // the last one that its user stopped, for a client that sends its text again; nil once another one was taken
 	refused     refusedLines
 	load        *reload           // that has no response, nil for none
 	questions   updates.Questions // what the user is asked

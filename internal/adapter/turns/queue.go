@@ -4,9 +4,8 @@ package turns
 // it with NewQueue.
 type Queue[P any] struct {
 	*Machine
-	open    map[ID]P // accepted, without an ending
-	last    ID
-	stopped P // see KeepStopped
+	open map[ID]P // accepted, without an ending
+	last ID
 }
 
 // NewQueue makes a Queue. See New for the arguments.
@@ -31,15 +30,6 @@ func (q *Queue[P]) Get(id ID) P { return q.open[id] }
 func (q *Queue[P]) Remove(id ID) P {
 	p := q.open[id]
 	delete(q.open, id)
-	return p
-}
-
-// KeepStopped keeps a prompt that its user stopped until the next one is taken.
-func (q *Queue[P]) KeepStopped(p P) { q.stopped = p }
-
-// TakeStopped removes that prompt and returns it, the zero value for none.
-func (q *Queue[P]) TakeStopped() (p P) {
-	p, q.stopped = q.stopped, p
 	return p
 }
 
