@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"droid-acp/internal/sys/files"
@@ -29,7 +30,8 @@ func ProjectDirs(cwd string) []string {
 	}
 }
 
-// IsRepository reports whether a .git is certainly that of a repository.
+// IsRepository reports whether git certainly takes a .git for a repository (is_git_directory in git's setup.c). Otherwise it may look in the
+// parents of the directory.
 func IsRepository(own string) bool {
 	if info, err := os.Stat(own); err == nil && !info.IsDir() {
 		target, ok := gitFile(own)
@@ -38,8 +40,30 @@ func IsRepository(own string) bool {
 		}
 		own = target
 	}
-	info, err := os.Stat(filepath.Join(own, "HEAD"))
-	return err == nil && info.Mode().IsRegular()
+	common := own
+	if line, err := files.Read(filepath.Join(own, "commondir"), MaxFile); err == nil {
+		common = resolved(own, strings.TrimRight(string(line), "\r\n"))
+	} else if !IsAbsent(err) {
+		return false
+	}
+	return isHead(filepath.Join(own, "HEAD")) && canEnter(filepath.Join(common, "objects")) && canEnter(filepath.Join(common, "refs"))
+}
+
+var headOf = regexp.MustCompile(`^(ref:\s*refs/|[0-9a-fA-F]{40})`)
+
+// isHead reports whether git takes a file for the HEAD of a repository.
+func isHead(path string) bool {
+	if link, err := os.Readlink(path); err == nil {
+		return strings.HasPrefix(filepath.ToSlash(link), "refs/")
+	}
+	text, err := files.Read(path, MaxFile)
+	return err == nil && headOf.Match(text)
+}
+
+// canEnter reports whether a path is a directory that may be searched.
+func canEnter(path string) bool {
+	_, err := os.Stat(path + "/.")
+	return err == nil
 }
 
 // gitFile returns the directory that a .git file names.

@@ -30,7 +30,10 @@ var gitPrograms = []struct {
 	{section: "diff", name: "external"},
 	{section: "diff", name: "command"},
 	{section: "diff", name: "textconv"},
+	{section: "diff", name: "submodule"}, // git log and show start git diff in any folder that a commit says is a repository
+	{section: "merge", name: "driver"},   // git log --remerge-diff
 	{section: "gpg", name: "program"},
+	{section: "hook", name: "command"}, // git 2.54 and newer
 	{section: "core", name: "sshcommand", fetch: true},
 	{section: "core", name: "gitproxy", fetch: true},
 	{section: "core", name: "askpass", fetch: true},
@@ -49,6 +52,8 @@ var harmlessPrograms = sync.OnceValue(func() map[string]*regexp.Regexp {
 		"filter.lfs.smudge":  regexp.MustCompile(`^git-lfs smudge (--skip )?-- %f$`),
 		"filter.lfs.process": regexp.MustCompile(`^git-lfs filter-process( --skip)?$`),
 		"credential.helper":  regexp.MustCompile(`^[a-z-]*$`),
+		"merge.ours.driver":  regexp.MustCompile(`^true$`), // as git's own documentation of .gitattributes has it
+		"diff.submodule":     regexp.MustCompile(`^(log|short)$`),
 	}
 })
 
@@ -156,28 +161,38 @@ func (g *gitReader) repository(repository, dir string) {
 	fetches := slices.ContainsFunc(settings, func(s gitSetting) bool {
 		return s.key == "extensions.partialclone" || s.section() == "remote" && (s.name() == "promisor" || s.name() == "partialclonefilter")
 	})
-	hooks, trees := []string{common + "/hooks"}, []string{dir}
+	var hookPaths, formats []gitSetting
+	trees := []string{dir}
 	for _, s := range settings {
-		if g.runs(s, fetches) {
+		if g.runs(s, fetches) && !isOtherHook(s, slices.Concat(settings, g.own())) {
 			g.add(Item{Kind: GitProgram, Name: s.key, Does: s.value, File: filepath.Clean(s.file), whole: s.value})
 		}
 		switch s.key {
 		case "core.hookspath":
-			hooks = append(hooks, g.hooksPath(s, dir)...)
+			hookPaths = append(hookPaths, s)
 		case "core.worktree":
 			trees = append(trees, joinPath(repository, s.value))
+		case "extensions.objectformat":
+			formats = append(formats, s)
 		}
 	}
 	for _, s := range g.own() {
-		if s.key == "core.hookspath" && !strings.HasPrefix(s.value, "~") && !filepath.IsAbs(s.value) {
-			hooks = append(hooks, joinPath(dir, s.value)) // it belongs to the repository, wherever it is configured
+		if s.key == "core.hookspath" && !strings.HasPrefix(s.value, "~") && !strings.HasPrefix(s.value, "%(") && !filepath.IsAbs(s.value) {
+			hookPaths = append(hookPaths, s) // it belongs to the repository, wherever it is configured
 		}
+	}
+	hooks := []string{common + "/hooks"}
+	for _, s := range hookPaths {
+		hooks = append(hooks, g.hookDirs(s, trees)...)
 	}
 	slices.Sort(hooks)
 	for _, hooks := range slices.Compact(hooks) {
 		g.hooks(hooks, fetches)
 	}
-	g.nested(repository, trees, slices.ContainsFunc(settings, func(s gitSetting) bool { return s.key == "extensions.objectformat" && s.value == "sha256" }))
+	if len(formats) > 1 || len(formats) == 1 && formats[0].file != common+"/config" {
+		g.unclear(Unread, filepath.Clean(common+"/config"), "does not say clearly which format the index has")
+	}
+	g.nested(repository, trees, len(formats) > 0 && formats[0].value == "sha256")
 }
 
 // errTooManyRepositories reports more than maxRepositories of them.
@@ -197,14 +212,23 @@ func (g *gitReader) runs(s gitSetting, fetches bool) bool {
 	return false
 }
 
-// hooksPath returns the directories in which a setting makes git look for hooks.
-func (g *gitReader) hooksPath(s gitSetting, dir string) []string {
-	path, ok := gitPath(s.value, dir+"/", g.home)
-	if !ok {
-		g.blind(Unread, s.file, "has hooks in a directory whose place only git knows: "+s.value, s.value)
-		return nil
+// isOtherHook reports whether a setting is the command of a hook that none of droid's commands starts.
+func isOtherHook(s gitSetting, all []gitSetting) bool {
+	name, is := strings.CutSuffix(s.key, ".command")
+	return is && s.section() == "hook" && !slices.ContainsFunc(all, func(o gitSetting) bool { return o.key == name+".event" && slices.Contains(gitHooks, o.value) })
+}
+
+// hookDirs returns the directories in which a setting makes git look for hooks: a relative one is in the working tree.
+func (g *gitReader) hookDirs(s gitSetting, trees []string) (dirs []string) {
+	for _, tree := range trees {
+		path, ok := gitPath(s.value, tree+"/", g.home)
+		if !ok {
+			g.blind(Unread, s.file, "has hooks in a directory whose place only git knows: "+s.value, s.value)
+			return nil
+		}
+		dirs = append(dirs, path)
 	}
-	return []string{path}
+	return dirs
 }
 
 // hooks adds the hooks in a directory that one of droid's commands starts.
@@ -225,8 +249,11 @@ func (g *gitReader) hooks(dir string, fetches bool) {
 	}
 }
 
-// gitLink is the mode of a nested repository in an index.
-const gitLink = 0o160000
+// The modes of a nested repository in an index, and of a directory of a sparse index, whose files that does not list.
+const (
+	gitLink      = 0o160000
+	gitDirectory = 0o040000
+)
 
 // nested reads the repositories in the index: git status inspects each of them.
 func (g *gitReader) nested(repository string, trees []string, sha256 bool) {
@@ -242,36 +269,43 @@ func (g *gitReader) nested(repository string, trees []string, sha256 bool) {
 		if config.IsAbsent(err) {
 			continue
 		}
-		var links []string
+		var links, directories []string
 		if err == nil {
-			links, err = gitLinks(data, sha256)
+			links, directories, err = gitLinks(data, sha256)
 		}
 		if err != nil {
 			g.unclear(Unread, filepath.Clean(index), fmt.Sprintf("cannot be read: %v", err))
 		}
-		for _, link := range links {
-			for _, tree := range trees {
+		for _, tree := range trees {
+			for _, link := range links {
 				g.workTree(joinPath(tree, link))
+			}
+			for _, directory := range directories {
+				if _, err := os.Lstat(joinPath(tree, directory)); !config.IsAbsent(err) {
+					g.unclear(Unread, filepath.Clean(index), "does not list what is in "+directory)
+				}
 			}
 		}
 	}
 }
 
+// sparseIndex is the extension of an index that has directories.
+const sparseIndex = "sdir"
+
 var errGitIndex = errors.New("is no index that is known here")
 
-// gitLinks returns the paths of an index's entries that are repositories (gitformat-index).
-func gitLinks(data []byte, sha256 bool) (links []string, err error) {
-	mode := binary.BigEndian.AppendUint32(nil, gitLink)
-	if !bytes.Contains(data, mode) {
-		return nil, nil // as in most repositories
+// gitLinks returns the paths of an index's entries that are repositories (gitformat-index), and of those that are directories.
+func gitLinks(data []byte, sha256 bool) (links, directories []string, err error) {
+	if !bytes.Contains(data, binary.BigEndian.AppendUint32(nil, gitLink)) && !bytes.Contains(data, []byte(sparseIndex)) {
+		return nil, nil, nil // as in most repositories
 	}
 	const header, stat, modeAt = 12, 40, 24
 	if len(data) < header || string(data[:4]) != "DIRC" {
-		return nil, errGitIndex
+		return nil, nil, errGitIndex
 	}
 	version, count := binary.BigEndian.Uint32(data[4:]), binary.BigEndian.Uint32(data[8:])
 	if version < 2 || version > 4 {
-		return nil, errGitIndex
+		return nil, nil, errGitIndex
 	}
 	hash := 20
 	if sha256 {
@@ -281,17 +315,17 @@ func gitLinks(data []byte, sha256 bool) (links []string, err error) {
 	for range count {
 		fixed := stat + hash + 2
 		if len(rest) < fixed {
-			return nil, errGitIndex
+			return nil, nil, errGitIndex
 		}
 		if version >= 3 && rest[stat+hash]&0x40 != 0 {
 			fixed += 2
 		}
-		isLink := bytes.Equal(rest[modeAt:modeAt+4], mode)
+		mode := binary.BigEndian.Uint32(rest[modeAt:])
 		begin := fixed
 		if version == 4 { // the previous name without its last bytes, and a suffix
 			cut, n := gitVarint(rest[min(fixed, len(rest)):])
 			if n == 0 || cut > len(name) {
-				return nil, errGitIndex
+				return nil, nil, errGitIndex
 			}
 			name, begin = name[:len(name)-cut], fixed+n
 		} else {
@@ -299,7 +333,7 @@ func gitLinks(data []byte, sha256 bool) (links []string, err error) {
 		}
 		length := bytes.IndexByte(rest[min(begin, len(rest)):], 0)
 		if length < 0 {
-			return nil, errGitIndex
+			return nil, nil, errGitIndex
 		}
 		name = append(name, rest[begin:begin+length]...)
 		end := begin + length + 1
@@ -307,17 +341,19 @@ func gitLinks(data []byte, sha256 bool) (links []string, err error) {
 			end = (fixed + length + 8) &^ 7
 		}
 		if end > len(rest) {
-			return nil, errGitIndex
+			return nil, nil, errGitIndex
 		}
 		rest = rest[end:]
 		switch {
-		case isLink && len(name) == 0:
-			return nil, errors.New("has a repository whose place stands in another index")
-		case isLink:
+		case mode == gitLink && len(name) == 0:
+			return nil, nil, errors.New("has a repository whose place stands in another index")
+		case mode == gitLink:
 			links = append(links, string(name))
+		case mode == gitDirectory:
+			directories = append(directories, string(name))
 		}
 	}
-	return links, nil
+	return links, directories, nil
 }
 
 // gitVarint decodes a number in an index of version 4, and returns its length in bytes, 0 if there is none.

@@ -58,6 +58,9 @@ func TestGitPrograms(t *testing.T) {
 		"a bare repository":                          {map[string]string{"sub/HEAD": "ref: refs/heads/x\n", "sub/objects/x": "", "sub/refs/x": "", "sub/config": "[filter \"x\"]\nclean = a\n"}, []string{"git program filter.x.clean: a"}},
 		"a repository elsewhere":                     {map[string]string{"sub/.git": "gitdir: ../apart \r\n", "apart /HEAD": "x", "apart /config": "[filter \"x\"]\nclean = a\n"}, []string{"git program filter.x.clean: a"}},
 		"a repository's worktree":                    {map[string]string{"sub/.git": "gitdir: ../w", "w/HEAD": "x", "w/commondir": "../c\n", "w/config": "[gpg]\nprogram = no\n", "c/config": "[filter \"x\"]\nclean = a\n"}, []string{"git program filter.x.clean: a"}},
+		"hooks in the configuration":                 {map[string]string{".git/config": "[hook \"x\"]\n command = ./x\n event = pre-commit\n event = post-index-change\n[hook \"y\"]\n command = ./y\n event = pre-commit\n"}, []string{"git program hook.x.command: ./x"}},
+		"merge drivers":                              {map[string]string{".git/config": "[merge \"ours\"]\n driver = true\n[merge \"x\"]\n driver = ./x %O %A %B\n"}, []string{"git program merge.x.driver: ./x %O %A %B"}},
+		"submodules in words":                        {map[string]string{".git/config": "[diff]\n submodule = log\n"}, nil},
 		"a repository beside":                        {map[string]string{"beside/.git/config": "[filter \"x\"]\nclean = a\n"}, nil},
 		"an index that is none":                      {map[string]string{".git/index": "DIRC\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\xe0\x00"}, []string{"unread index: cannot be read: is no index that is known here"}},
 		"an index of another form":                   {map[string]string{".git/index": "DIRC\x00\x00\x00\x09\x00\x00\x00\x01\x00\x00\xe0\x00"}, []string{"unread index: cannot be read: is no index that is known here"}},
@@ -130,6 +133,54 @@ func TestRepositoriesWithin(t *testing.T) {
 			require.ElementsMatch(t, []string{"git program filter.x.clean: program-root", "git program filter.x.clean: program-within", "git program filter.x.clean: program-deeper"},
 				lines(Project(root, "/home/me")))
 			require.Equal(t, []string{"git program filter.x.clean: program-deeper"}, lines(Project(filepath.Join(root, "a", "within", "deeper"), "/home/me")))
+		})
+	}
+}
+
+// What git starts in a repository that hides it is found, too. Each script makes a repository in the directory BASE, whose program makes the
+// file "ran" there. A git that does not start it is passed over.
+func TestHiddenPrograms(t *testing.T) {
+	const nested = `git init -q .; echo a >a; mkdir dir; git init -q dir/$N; echo 'f filter=e' >dir/$N/.gitattributes; echo x >dir/$N/f
+		(cd dir/$N; git add .; git commit -qm x; git config filter.e.clean "touch $BASE/ran;cat"; sleep 1.1; echo y >f); git add . 2>/dev/null; git commit -qm x
+		`
+	for name, tc := range map[string]struct{ cwd, script string }{
+		"a .git with a HEAD alone below it": {"inner", `git init -q .; mkdir -p inner/.git; : >inner/.git/HEAD; echo x >inner/f; git add inner/f
+			git config diff.external "touch $BASE/ran;:"; echo y >inner/f`},
+		"hooks in another working tree": {"sub", `git init -q .; mkdir -p sub/hk; echo x >sub/f; git config core.worktree ../sub; git config core.hooksPath hk
+			printf '#!/bin/sh\ntouch %s/ran\n' "$BASE" >sub/hk/post-index-change; chmod +x sub/hk/post-index-change; cd sub; git add f; touch -d yesterday f`},
+		"the format of the index twice": {"", "N=xxxxxxxxxxxxsub\n" + nested + `git rm -q --cached a; git config core.repositoryformatversion 1
+			printf '[extensions]\n objectformat = sha256\n objectformat = sha1\n' >>.git/config`},
+		"a directory of a sparse index": {"", "N=sub\n" + nested + `T=$(git rev-parse HEAD:dir); git rm -q --cached dir/sub; mv dir/sub hold; mkdir -p dir; echo x >dir/x
+			git add dir/x; git commit -qm y; O=$(git rev-parse HEAD:dir)
+			git config core.sparseCheckout true; git config core.sparseCheckoutCone true; git config index.sparse true; git sparse-checkout set --cone --sparse-index
+			perl -MDigest::SHA=sha1 -0777 -i -pe 'BEGIN { ($o, $t) = map { pack "H*", $_ } splice @ARGV, 0, 2 } s/\Q$o\E/$t/; substr($_, -20) = sha1(substr $_, 0, -20)' $O $T .git/index
+			mkdir -p dir; mv hold dir/sub`},
+		"a submodule of a commit": {"", `git init -q .; echo a >a; git init -q sub; (cd sub; echo x >f; git add .; git commit -qm x; git config diff.external "touch $BASE/ran;:")
+			git add . 2>/dev/null; git commit -qm x; (cd sub; echo y >f; git commit -qam y); git add .; git commit -qm y; git rm -q --cached sub; git config diff.submodule diff`},
+		"a merge that is shown": {"", `git init -qb main .; echo 'f merge=e' >.gitattributes; printf '1\n2\n' >f; git add .; git commit -qm x; git checkout -qb other
+			printf '1o\n2\n' >f; git commit -qam o; git checkout -q main; printf '1m\n2\n' >f; git commit -qam m; git merge -q other || true; echo 1 >f; git add f
+			git commit -qm y; git config merge.e.driver "touch $BASE/ran;exit 1"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			base, err := filepath.EvalSymlinks(t.TempDir())
+			require.NoError(t, err)
+			run := func(dir, script string) {
+				cmd := exec.Command("bash", "-ec", script)
+				cmd.Dir, cmd.Env = dir, append(os.Environ(), "BASE="+base, "HOME="+t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0",
+					"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x@x", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x@x",
+					"GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false", "GIT_CONFIG_KEY_1=log.showSignature", "GIT_CONFIG_VALUE_1=false",
+					"GIT_CONFIG_KEY_2=safe.bareRepository", "GIT_CONFIG_VALUE_2=explicit")
+				out, err := cmd.CombinedOutput()
+				require.NoError(t, err, "%s", out)
+			}
+			run(base, tc.script)
+			_ = os.Remove(filepath.Join(base, "ran"))
+			found := Project(filepath.Join(base, tc.cwd), "/home/me")
+			run(filepath.Join(base, tc.cwd), "git status --porcelain; git diff >/dev/null; git log -p -1 >/dev/null || true; git log --remerge-diff -1 >/dev/null || true")
+			if _, err := os.Stat(filepath.Join(base, "ran")); err != nil {
+				t.Skip("this git does not start it")
+			}
+			require.NotEmpty(t, found.Items)
 		})
 	}
 }

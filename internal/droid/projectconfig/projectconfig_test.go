@@ -258,7 +258,15 @@ func TestProjectDirs(t *testing.T) {
 		"a file":              func(git string) error { return os.WriteFile(git, []byte("x"), 0o644) },
 		"a file into nowhere": func(git string) error { return os.WriteFile(git, []byte("gitdir: /nowhere\n"), 0o644) },
 		"a link to a file":    func(git string) error { return os.Symlink("deep/x", git) },
-		"nothing":             func(string) error { return nil },
+		"a HEAD alone": func(git string) error {
+			write(t, git, map[string]string{"HEAD": "ref: refs/heads/x\n"})
+			return nil
+		},
+		"a HEAD that is none": func(git string) error {
+			write(t, git, map[string]string{"HEAD": "", "objects/x": "", "refs/x": ""})
+			return nil
+		},
+		"nothing": func(string) error { return nil },
 	} {
 		git := filepath.Join(sub, ".git")
 		require.NoError(t, make(git), name)
@@ -266,7 +274,7 @@ func TestProjectDirs(t *testing.T) {
 		require.Len(t, Project(deep, "/home/me").Items, 1, name)
 		require.NoError(t, os.RemoveAll(git))
 	}
-	write(t, sub, map[string]string{".git/HEAD": "ref: x"})
+	write(t, sub, map[string]string{".git/HEAD": "ref: refs/heads/x\n", ".git/objects/x": "", ".git/refs/x": ""})
 	require.Equal(t, []string{deep, sub}, config.ProjectDirs(deep))
 	alone := t.TempDir()
 	require.Equal(t, []string{alone}, config.ProjectDirs(alone))
