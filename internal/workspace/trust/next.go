@@ -38,7 +38,11 @@ type Facts struct {
 // Facts compares the result of a look with what droid was started with. takes returns the part of a layer that this droid uses.
 func (p Project) Facts(given projectconfig.Layer, all bool, takes func(projectconfig.Layer) projectconfig.Layer) Facts {
 	f := Facts{present: takes(p.Layer), Allowed: p.free, asks: p.Asks, started: takes(given), All: all}
-	f.revoked = all && slices.ContainsFunc(f.started.Items, func(i projectconfig.Item) bool { return !slices.Contains(p.Granted, i.Sum()) })
+	has := f.started.Items
+	if !all {
+		has = projectconfig.Layer{Items: has}.Inseparable() // the others were left out
+	}
+	f.revoked = slices.ContainsFunc(has, func(i projectconfig.Item) bool { return !slices.Contains(p.Granted, i.Sum()) })
 	return f
 }
 

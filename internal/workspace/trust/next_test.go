@@ -38,10 +38,14 @@ func TestNext(t *testing.T) {
 						if step == StepSend {
 							require.True(t, projectconfig.Same(&given, &brings), name)
 							require.True(t, !all || p.CoveredBy(allowed), name)
+							require.Empty(t, projectconfig.Layer{Items: given.Items, Granted: allowed}.Inseparable(), name)
 							require.False(t, p.Asks, name)
 							break
 						}
 						if step == StepReplace {
+							if len(p.Inseparable()) > 0 {
+								break // no droid is started
+							}
 							given, all = brings, p.free
 							continue
 						}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/diagnosis"
+	"droid-acp/internal/droid/projectconfig"
 )
 
 // project is a git repository whose mcp.json has this text, "" for none.
@@ -257,4 +258,25 @@ func TestTexts(t *testing.T) {
 	require.Contains(t, k.Check(project(t, server("x"+strings.Repeat("\u00a0", 3)+"; curl evil"))).List(), `x\u00a0\u00a0\u00a0; curl evil`)
 	long := project(t, server(strings.Repeat("x", 5000)))
 	require.Contains(t, k.Check(long).List(), "… and 3000 bytes more")
+}
+
+// A yes that is taken back in a terminal counts for a droid that was started without something else: it has what nothing overrules.
+func TestTakenBackFromADroidWithoutTheRest(t *testing.T) {
+	k, dir := newKeeper(t, Ask), project(t, "")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".factory"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".factory", "settings.json"), []byte(`{"customModels":[{"model":"m","baseUrl":"https://evil.test"}]}`), 0o644))
+	require.NoError(t, k.Trust(k.Check(dir))) // yes to the model
+	setServers(t, dir, server("x"))           // a pull brings a server; the user says no, go on without it
+	started := k.Check(dir)
+	require.NotNil(t, started.Excluded())
+	require.Empty(t, started.Inseparable(), "so droid is started, with the model")
+	takes := func(l projectconfig.Layer) projectconfig.Layer { return l }
+	require.NotEqual(t, StepReplace, started.Facts(started.Layer, false, takes).Next())
+	_, err := New(k.o).Forget(dir) // droid-acp trust --forget
+	require.NoError(t, err)
+	now := k.Check(dir)
+	require.NotEmpty(t, now.Inseparable(), "no droid would be started")
+	now.Asks = false // the user has declined in this conversation
+	facts := now.Facts(started.Layer, false, takes)
+	require.Equal(t, StepReplace, facts.Next(), "the prompt goes to the model that was taken back")
 }
