@@ -300,10 +300,8 @@ func (p *RewindPlan) failed(ctx context.Context, why error) *jsonrpc.Error {
 		return acperr.Cancelled()
 	case p == nil, errors.As(why, new(*stream.RPCError)) && p.done.NewSessionID == "":
 		return acperr.Internal("rewind_failed", why.Error())
-	case p.done.NewSessionID == "":
-		return acperr.Internal("rewind_unknown", why.Error())
 	}
-	return acperr.Internal("rewind_unknown", "The conversation goes on as it was. "+p.done.text(p.w.s.show)+" "+why.Error())
+	return acperr.Internal("rewind_unknown", why.Error())
 }
 
 // result says what became of the files, or would.

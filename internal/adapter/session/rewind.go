@@ -122,7 +122,7 @@ func (s *Session) Rewind(ctx context.Context, p *RewindPlan) (text string, err e
 	}
 	text = p.done.text(s.show)
 	if err := s.switchSession(ctx, p.next, !p.switches); err != nil {
-		return "", err
+		return "", Failed(text+" The conversation was not rewound", err)
 	}
 	titles() // it has another one from here on
 	return text + s.arrived(ctx, p.next, p.named), nil

@@ -395,3 +395,38 @@ func TestRewindPointsNameFiles(t *testing.T) {
 		require.Equal(t, []string{s.path}, points.Points[0].Files)
 	})
 }
+
+// A rewind that restored files, and whose session droid then does not load, says what became of the files.
+func TestRewindThatIsNotLoaded(t *testing.T) {
+	t.Setenv("FACTORY_HOME_OVERRIDE", filepath.Join(t.TempDir(), "nobody"))
+	synctest.Test(t, func(t *testing.T) {
+		s := &snapshots{dir: filepath.Join(t.TempDir(), ".factory")}
+		first := ""
+		r := filesAgent(t, fakedroid.V0225, func(r *filesRoom) {
+			r.o.Delay = func() time.Duration { return time.Minute }
+			r.extra = append(r.extra, fakedroid.WithAnswer("droid.get_rewind_info", s.info), fakedroid.WithAnswer("droid.execute_rewind", s.execute),
+				fakedroid.WithAnswer("droid.load_session", func(params map[string]any) (any, string) {
+					if params["sessionId"] != first {
+						return nil, "no room"
+					}
+					return nil, ""
+				}))
+		})
+		s.r, s.path = r, r.path("a.txt")
+		r.agent.Config.Store = store.New(filepath.Join(s.dir, "sessions"), zap.NewNop())
+		r.greets(`{}`, "zed")
+		r.session = r.newSession()
+		first = r.session
+		s.original = new("first\nv0\n")
+		r.has("a.txt", *s.original)
+		s.acts(t, "D", false)
+		edited := r.disk(s.path)
+		r.ask = allowOnce
+		from := len(r.updates())
+		require.Equal(t, "end_turn", r.run("/rewind 1 files"))
+		said := strings.Join(r.updates()[from:], "\n")
+		require.Contains(t, said, "did not load it")
+		require.NotEqual(t, edited, r.disk(s.path))
+		require.Contains(t, said, "Files restored: 1, deleted: 0. The conversation was not rewound: droid made the session")
+	})
+}
