@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,8 +114,9 @@ func (c *invocation) smoke(log *zap.Logger, traced tracing, options smoke.Option
 	return code
 }
 
-// writeResult writes the requested files, and returns the exit code.
+// writeResult writes the requested files, and returns the exit code: that of the result, unless it passed and a file was not written.
 func writeResult(c *invocation, result *smoke.Result) int {
+	code := result.ExitCode
 	for _, file := range []struct {
 		path   string
 		render func() ([]byte, error)
@@ -128,10 +130,10 @@ func writeResult(c *invocation, result *smoke.Result) int {
 		}
 		if err != nil {
 			fmt.Fprintf(c.stderr, "droid-acp smoke: %s was not written: %v\n", file.path, err)
-			return exitFailed
+			code = cmp.Or(code, exitFailed)
 		}
 	}
-	return result.ExitCode
+	return code
 }
 
 // converse runs the agent and the client on two pipes until the prompts have ended, and returns when the agent and its droid have, too.

@@ -250,3 +250,33 @@ func TestSmokeKeepsTheJobFromDroid(t *testing.T) {
 	require.Contains(t, got.stdout, "GITHUB_WORKSPACE=ours")
 	require.NotContains(t, got.stdout, "theirs")
 }
+
+// A command of the agent that fails is no turn that passed, and what is behind it does not run.
+func TestSmokeWithACommandThatFails(t *testing.T) {
+	useScripted(t)
+	dir := t.TempDir()
+	file, made, junit := filepath.Join(dir, "prompts.txt"), filepath.Join(dir, "made.txt"), filepath.Join(dir, "junit.xml")
+	require.NoError(t, os.WriteFile(file, []byte("/mode specs\n---\nwrite "+made+" x\n"), 0o600))
+	got := command("", "smoke", "--cwd", dir, "--permissions", "allow", "--prompts", file, "--junit", junit)
+	require.NotEqual(t, 0, got.code, "the mode was not set")
+	require.NoFileExists(t, made)
+}
+
+// What a shell command says with its exit code counts.
+func TestSmokeWithAShellCommandThatFails(t *testing.T) {
+	useScripted(t)
+	got := command("", "smoke", "--cwd", t.TempDir(), "--shell", "! exit 3")
+	require.NotEqual(t, 0, got.code)
+}
+
+// The result is written although the JUnit file cannot be.
+func TestSmokeWritesTheOtherFile(t *testing.T) {
+	useScripted(t)
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out")
+	require.NoError(t, os.Mkdir(out, 0o700))
+	result := filepath.Join(dir, "result.json")
+	got := command("", "smoke", "--cwd", dir, "--junit", filepath.Join(out, "junit.xml"), "--result", result, "remove "+out)
+	require.NotEqual(t, 0, got.code)
+	require.FileExists(t, result)
+}

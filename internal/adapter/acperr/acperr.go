@@ -53,6 +53,9 @@ func Internal(kind, text string) *jsonrpc.Error {
 	return jsonrpc.InternalError(kind, text)
 }
 
+// CommandFailed is the error of a slash command whose prompt was answered with why.
+func CommandFailed(why string) *jsonrpc.Error { return Internal("command_failed", why) }
+
 // Cancelled answers a request that the editor took back by $/cancel_request (ACP v1,
 // cancellation).
 func Cancelled() *jsonrpc.Error {

@@ -185,6 +185,7 @@ func (r *commandRun) finish(ctx context.Context, reply string, err error) {
 	}
 	if err != nil {
 		reply, r.failed = err.Error(), r.stopsPrompts(err)
+		r.prompt.failed = acperr.CommandFailed(reply)
 	}
 	if reply != "" {
 		s.update(s.show.Text(uuid.NewString(), visible.Text(reply), false)...)

@@ -55,7 +55,7 @@ type userPrompt struct {
 	responded         bool               // it has its response
 	failureID         string             // of what reportFailure has sent
 	failures          int                // how often it has
-	failed            *jsonrpc.Error     // the error that was shown as a Notice, because this client does not show errors well
+	failed            *jsonrpc.Error     // for programs: the error that a command replied with, or that was shown as a Notice to a client that does not show errors well
 
 	used stream.TokenUsage // by droid's turns for it, set before it is answered
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/commands"
 	"droid-acp/internal/adapter/internal/shell"
 )
@@ -45,4 +46,7 @@ func (s *Session) RunShell(ctx context.Context, command string) {
 	wrote(output.Rest())
 	s.update(shown.Ended(end.ExitCode, end.Note)...)
 	s.shellNotes = append(s.shellNotes, shell.Note(command, shown.AllOutput(), end))
+	if r := commandFrom(ctx); r != nil && (end.ExitCode == nil || *end.ExitCode != 0) {
+		r.prompt.failed = acperr.CommandFailed(end.String() + ".")
+	}
 }

@@ -58,7 +58,7 @@ func TestKindsOfTheAgent(t *testing.T) {
 		"droid_not_found": NotInstalled,
 		"droid_exited":    TurnFailed, "droid_crashed": TurnFailed, "droid_refused": TurnFailed, "droid_start_failed": TurnFailed,
 		"droid_failed": TurnFailed, "droid_too_old": TurnFailed, "droid_keeps_crashing": TurnFailed, "auto_compaction_ignored": TurnFailed,
-		"delete_failed": TurnFailed, "export_failed": TurnFailed, "report_failed": TurnFailed, "provider_refused": TurnFailed, "model_unavailable": TurnFailed, "list_failed": TurnFailed, "status_failed": TurnFailed, "archive_failed": TurnFailed, "search_failed": TurnFailed, "rewind_failed": TurnFailed, "rewind_unknown": TurnFailed, "internal_error": TurnFailed,
+		"delete_failed": TurnFailed, "export_failed": TurnFailed, "report_failed": TurnFailed, "provider_refused": TurnFailed, "model_unavailable": TurnFailed, "list_failed": TurnFailed, "status_failed": TurnFailed, "archive_failed": TurnFailed, "search_failed": TurnFailed, "command_failed": TurnFailed, "rewind_failed": TurnFailed, "rewind_unknown": TurnFailed, "internal_error": TurnFailed,
 		"login_declined": TurnFailed, "login_failed": TurnFailed, "login_timed_out": TurnFailed, "session_taken": TurnFailed, "server_gone": TurnFailed, "shutting_down": TurnFailed,
 		"cwd_refused": TurnFailed, "disk_silent": TurnFailed, "mode_lost": TurnFailed, "mode_not_set": TurnFailed, "not_taken_back": TurnFailed, "model_not_set": ModelFailed, "interrupted": TurnFailed, "project_not_trusted": TurnFailed,
 		"model_authentication_failed": ModelFailed, "model_usage_exhausted": ModelFailed, "model_rate_limited": ModelFailed,

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/jsonrpc"
 )
 
 // Options configure Run.
@@ -130,7 +132,10 @@ func (c *client) prompt(ctx context.Context, r *Result, o Options, i int) error 
 		StopReason string  `json:"stopReason"`
 		Usage      *Tokens `json:"usage"`
 		Meta       struct {
-			Own struct{ StructuredOutput json.RawMessage } `json:"droid-acp"`
+			Own struct {
+				StructuredOutput json.RawMessage
+				Error            *jsonrpc.Error // of a slash command
+			} `json:"droid-acp"`
 		} `json:"_meta"`
 	}
 	params := map[string]any{"sessionId": r.SessionID, "prompt": []any{map[string]any{"type": "text", "text": p.Prompt}}}
@@ -139,6 +144,9 @@ func (c *client) prompt(ctx context.Context, r *Result, o Options, i int) error 
 	}
 	err := c.call("session/prompt", params, &done)
 	p.Seconds = time.Since(started).Seconds()
+	if failed := done.Meta.Own.Error; err == nil && failed != nil {
+		err = &rpcError{failed.Code, failed.Message, failed.Data, "session/prompt"}
+	}
 	if err != nil {
 		p.fail(ctx, err)
 		return err
