@@ -234,10 +234,8 @@ const (
 	// replaced leaves the session without a droid. The process is asked to end, and is gone before another one loads the session. Callers
 	// see that it has no prompt, which would fail; one that is being prepared gets another droid. A turn of droid's own ends.
 	replaced droidEnd = iota
-	// killed stops droid at once. The session still processes its last output, and whatever needs a droid waits until the process is gone.
+	// killed stops droid at once, which does not count as a crash. The session still processes its last output, and whatever needs a droid waits until the process is gone.
 	killed
-	// notAllowed is killed, for what the project brings: it is not droid's fault, so it does not count as a crash.
-	notAllowed
 	// atEnd ends the session, too: droid is asked to end, and its events are read until it is gone.
 	atEnd
 )
@@ -273,8 +271,8 @@ func (s *Session) endDroid(how droidEnd, why string) {
 			s.proc.OldExited(client)
 		})
 		s.endWork()
-	case killed, notAllowed:
-		s.proc.Kill(why, how == killed)
+	case killed:
+		s.proc.Kill(why)
 		s.async(func(context.Context) { endLeft(left) })
 		s.markEnding()
 	case atEnd:

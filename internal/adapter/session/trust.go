@@ -200,7 +200,7 @@ func (s *Session) killIfChanged(_ context.Context) (ended, revoked bool, err err
 	if err != nil || client != before || s.proc.Ending() || !facts.Adds() {
 		return false, facts.Revoked(), err
 	}
-	s.endDroid(notAllowed, "the project now brings "+project.Kinds()+", which nobody has allowed")
+	s.endDroid(killed, "the project now brings "+project.Kinds()+", which nobody has allowed")
 	return true, false, nil
 }
 

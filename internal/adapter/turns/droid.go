@@ -51,11 +51,11 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 
 // DroidExited reports that droid died, and why. DroidExitHandled follows: what droid said last may still end prompts. accepted is the
 // request ID of the last prompt that droid accepted, for which Taken may not have been called yet. fault reports whether that is droid's
-// fault, so that it counts as a crash; while a cancelled prompt runs it does not, since droid was most likely killed because it did not
-// stop. The preparation of a prompt that waits again is ignored (Ready, Fail) until NeedDroid has it prepared again.
+// fault, so that it counts as a crash. The preparation of a prompt that waits again is ignored (Ready, Fail) until NeedDroid has it prepared
+// again.
 func (m *Machine) DroidExited(accepted string, fault bool, why error) {
 	m.exited = true
-	if p := m.running(); fault && (p == nil || !p.cancelled) {
+	if fault {
 		m.crashes++
 	}
 	// At most one is not accepted, the newest that was sent: another one is sent in addition only when droid has accepted that.

@@ -480,9 +480,9 @@ func (w *world) endHere() {
 // die has droid die, say something last, and be gone.
 func (w *world) die() {
 	w.note("gone")
+	fault := !w.killed && w.rng.Intn(4) > 0
 	w.exited, w.killed = true, false
-	fault := w.rng.Intn(4) > 0
-	if fault && !w.m.Stopping() && !w.runningCancelled() {
+	if fault {
 		w.crashes++
 	}
 	for _, t := range w.all {
@@ -515,11 +515,6 @@ func (w *world) die() {
 		w.m.(interface{ ResetCrashes() }).ResetCrashes()
 		w.crashes = 0
 	}
-}
-
-func (w *world) runningCancelled() bool {
-	id, ok := w.m.Running()
-	return ok && w.open[id].cancelled
 }
 
 // pass lets time pass, and ticks when the machine wants it.

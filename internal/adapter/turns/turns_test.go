@@ -101,9 +101,8 @@ func TestInterruptIsRepeated(t *testing.T) {
 	require.Equal(t, []Action{Kill{}}, m.actionsOf(func() { m.Tick(at(Patience)) }))
 	_, due = m.Due()
 	require.False(t, due)
-	m.DroidExited("", true, errSome)
+	m.DroidExited("", false, errSome)
 	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.actionsOf(func() { m.DroidExitHandled(errSome) }))
-	require.False(t, m.Crashed(), "it was killed")
 }
 
 // A turn that droid began is interrupted once, and the next prompt waits for the answer to the interrupt.

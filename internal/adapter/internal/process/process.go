@@ -187,10 +187,10 @@ func (p *Process) HasQueries() bool { return p.queries > 0 }
 // Pause says whether droid is left unread for now.
 func (p *Process) Pause(paused bool) { p.paused = paused }
 
-// Kill kills droid, if one runs, and notes why, and whether that is droid's fault.
-func (p *Process) Kill(reason string, fault bool) {
+// Kill kills droid, if one runs, and notes why. That is not droid's fault, unless it was ending already.
+func (p *Process) Kill(reason string) {
 	if p.droid != nil {
-		p.fault = fault || p.ending
+		p.fault = p.ending
 		p.droid.KillFor(reason)
 	}
 }

@@ -91,19 +91,21 @@ func TestProcessEnds(t *testing.T) {
 		var p Process
 		p.MarkEnding()
 		require.False(t, p.Ending(), "there is none")
-		p.Kill("nothing", true)
+		p.Kill("nothing")
 
 		p.Adopt(first, nil)
 		p.MarkEnding()
 		require.True(t, p.Ending())
 		require.Same(t, first, p.Client(), "until its end is heard")
-		p.Kill("it had to", true)
+		p.Kill("it had to")
 		<-first.Exited()
 		require.ErrorContains(t, first.ExitError(), "it had to")
-		p.Exited(nil)
+		require.True(t, p.Exited(nil), "it was ending by itself")
 		require.False(t, p.Ending())
 		p.Adopt(second, nil)
 		require.False(t, p.Ending())
+		p.Kill("it did not stop")
+		require.False(t, p.Exited(nil))
 	})
 }
 
