@@ -226,7 +226,7 @@ func (r *commandRun) ended() {
 	if r.cancel == nil {
 		return
 	}
-	if r.prompt.cancelled {
+	if r.prompt.endedCancelled {
 		r.cancel(errCommandCancelled)
 	}
 	r.cancel(errCommandEnded)

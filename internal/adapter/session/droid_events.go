@@ -195,7 +195,7 @@ func (s *Session) explain(ctx context.Context, held *heldEvents, failed []render
 		return // the turn was cancelled in the meantime, or droid or the session has ended
 	}
 	for _, e := range failed {
-		if why := results[quirks.RawID(e.ID)]; why != "" && (p == nil || !p.cancelled) {
+		if why := results[quirks.RawID(e.ID)]; why != "" && (p == nil || !p.endedCancelled) {
 			s.update(s.show.ExplainFailure(e, strings.Replace(why, "Error: Error: ", "Error: ", 1))...)
 		}
 	}

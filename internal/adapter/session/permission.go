@@ -32,7 +32,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 		return // it has died in the meantime
 	}
 	if s.ended || s.prompts.RefusesQuestions() {
-		r.answer(stream.OptionCancel)
+		r.tellDroid(stream.OptionCancel)
 		return
 	}
 	session, view := s.asker(ev)
@@ -89,14 +89,26 @@ func (r *permissionRequest) decide(ctx context.Context, q *updates.Question, ans
 	return d
 }
 
-// close ends the request as its question ends, see Questions.Open.
+// close ends the request as its question ends, see Questions.Open. droid gets the decision, a refusal, or nothing if it no longer waits.
 func (r *permissionRequest) close(outcome updates.Outcome) {
 	r.showOutcome()
 	switch outcome {
-	case updates.NotWithdrawn:
-		r.give(r.decision)
 	case updates.Refused:
-		r.answer(stream.OptionCancel)
+		r.decision = render.Refusal()
+	case updates.Withdrawn:
+		return
+	}
+	d := r.decision
+	if r.changesMode(d) {
+		r.s.modeOrder.answered(time.Now())
+	}
+	if d.Words != "" {
+		r.s.queueRefusal(d.Words)
+	}
+	if d.Option == stream.OptionEdit {
+		r.approveEdited(d.Edited)
+	} else {
+		r.tellDroid(d.Option)
 	}
 }
 
@@ -180,23 +192,8 @@ func (r *permissionRequest) moved(ctx context.Context) string {
 	return ""
 }
 
-// give gives droid a decision, which may be an edited plan, or a refusal with words.
-func (r *permissionRequest) give(d render.Decision) {
-	if r.changesMode(d) {
-		r.s.modeOrder.answered(time.Now())
-	}
-	if d.Words != "" {
-		r.s.queueRefusal(d.Words)
-	}
-	if d.Option == stream.OptionEdit {
-		r.approveEdited(d.Edited)
-		return
-	}
-	r.answer(d.Option)
-}
-
-// answer gives droid an option that it offered.
-func (r *permissionRequest) answer(option string) {
+// tellDroid gives droid an option that it offered.
+func (r *permissionRequest) tellDroid(option string) {
 	s, requestID := r.s, r.ev.RequestID
 	if client := s.proc.Client(); client != nil {
 		if err := client.AnswerPermission(requestID, option); err != nil {
@@ -211,12 +208,12 @@ func (r *permissionRequest) answer(option string) {
 func (r *permissionRequest) approveEdited(text string) {
 	s, ev, client := r.s, r.ev, r.s.proc.Client()
 	if client == nil {
-		r.answer(stream.OptionCancel)
+		r.tellDroid(stream.OptionCancel)
 		return
 	}
 	if err := client.ApproveEditedPlan(ev.RequestID, text); err != nil {
 		s.log.Warn("droid did not take the edited plan", zap.Error(err))
-		r.answer(stream.OptionCancel)
+		r.tellDroid(stream.OptionCancel)
 		return
 	}
 	s.update(s.show.PlanEdited(ev.Tools[0].ToolUse.ID, text)...)

@@ -51,7 +51,7 @@ type userPrompt struct {
 
 	question          *openQuestion      // that the user has not answered, nil for none
 	cancelPreparation context.CancelFunc // ends its preparation; see begin
-	cancelled         bool               // it has ended as cancelled
+	endedCancelled    bool               // it has ended as cancelled
 	responded         bool               // it has its response
 	failureID         string             // of what reportFailure has sent
 	failures          int                // how often it has
@@ -298,7 +298,7 @@ func (p *userPrompt) prepare(ctx context.Context) (client *droid.Client, err *js
 			return nil, err
 		}
 		// The project may have changed over that. Nothing is waited for behind this look.
-		if replaced, err := p.trust(ctx); err != nil || ctx.Err() != nil || !replaced {
+		if another, err := p.trust(ctx); err != nil || ctx.Err() != nil || !another {
 			return client, err
 		}
 	}
@@ -520,13 +520,13 @@ func (s *Session) endPrompt(end turns.End) {
 		defer func() { p.command.failBehind(end, read) }() // behind the response
 	}
 	defer p.respond(nil, acperr.Lost()) // where this panics
-	p.cancelled = end.Cancelled
+	p.endedCancelled = end.Cancelled
 	p.cancelPreparation()
 	p.withdrawQuestion()
 	if p.command != nil {
 		p.command.ended()
 	}
-	if p.cancelled && s.deps.Client.ResendsStoppedPrompt {
+	if p.endedCancelled && s.deps.Client.ResendsStoppedPrompt {
 		s.stopped = p
 	}
 	s.proc.ScheduleParking(time.Now(), s.deps.Config.ParkAfter)

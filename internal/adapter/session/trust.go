@@ -79,8 +79,8 @@ const mostLooks = 8
 
 // trust returns when droid was started with exactly what the project brings now, as the user
 // wants it: at once where it was. Else the user is asked, or another droid takes its place, and
-// replaced is true. Whatever is no clear yes allows nothing.
-func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *jsonrpc.Error) {
+// another is true. Whatever is no clear yes allows nothing.
+func (p *userPrompt) trust(ctx context.Context) (another bool, err *jsonrpc.Error) {
 	s := p.s
 	if s.deps.Config.Trust.TrustsAll() {
 		return false, nil
@@ -90,26 +90,26 @@ func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *jsonrpc.Err
 		client, project, facts, unknown := s.lookAtProject(ctx)
 		switch {
 		case client == nil || ctx.Err() != nil:
-			return replaced, nil // begin prepares the prompt again, or it has ended
+			return another, nil // begin prepares the prompt again, or it has ended
 		case unknown != nil:
-			return replaced, acperr.NotLooked(s.cwd, unknown)
+			return another, acperr.NotLooked(s.cwd, unknown)
 		}
-		facts.Replaced = replaced
+		facts.Replaced = another
 		switch facts.Next() {
 		case trust.StepSend:
-			return replaced, nil
+			return another, nil
 		case trust.StepDecline: // notifyExcluded says what to type
 			s.declined.Add(project)
 		case trust.StepAsk:
 			answered, yes := p.asksTrust(ctx, project)
 			if said = said || yes; !answered {
-				return replaced, nil // the prompt has ended
+				return another, nil // the prompt has ended
 			}
 		case trust.StepRefresh:
 			if err := p.replaceDroid(ctx, "a command or a skill has changed"); err != nil {
 				return true, err
 			}
-			replaced = true
+			another = true
 		case trust.StepReplace:
 			if !facts.All && facts.Allowed && !said {
 				s.notify("This project was trusted meanwhile, in another window or a terminal: what it brings runs from this prompt on. `/trust no` takes that back.")
@@ -117,13 +117,13 @@ func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *jsonrpc.Err
 			if err := p.replaceDroid(ctx, "what the project brings is to run, or no more"); err != nil {
 				return true, err
 			}
-			replaced = true
+			another = true
 			if !project.CoveredBy(s.shown.sums) {
 				s.notifyExcluded()
 			}
 		}
 	}
-	return replaced, projectChanges()
+	return another, projectChanges()
 }
 
 // projectChanges answers a prompt before which no two looks at the project came to the same.

@@ -3,11 +3,40 @@ package turns
 import (
 	"cmp"
 	"slices"
+	"time"
 )
+
+// What droid says of the prompts that it has, and its end.
 
 // MaxCrashes is how often in a row droid may die before it is not started again. A
 // turn that droid completes starts the count again.
 const MaxCrashes = 3
+
+// Started says that droid works on the prompt with this request id, which need not be
+// the one that is taken for the running one.
+func (m *Machine) Started(now time.Time, request string) {
+	p := m.byRequest(request)
+	if p != nil && p.begun.IsZero() {
+		p.begun = now
+	}
+	if p != nil && p != m.running() {
+		m.remove(p)
+		m.queue = slices.Insert(m.queue, 0, p)
+		m.promoted()
+	}
+	m.flush()
+}
+
+// Folded says that droid took a prompt into the turn that runs. It ends with that
+// turn, which answers it. The result says whether there is such a prompt.
+func (m *Machine) Folded(request string) bool {
+	p := m.byRequest(request)
+	if p == nil || p == m.running() {
+		return false
+	}
+	p.spoke, p.modelCalled, p.folded = true, true, true
+	return true
+}
 
 // Shown reports that output of droid was shown while the running prompt runs. Before droid has begun with that prompt, the output belongs
 // to a turn of droid's own.
@@ -47,6 +76,53 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 	m.crashes = 0
 	// What the turn of another prompt said answers this one, too.
 	return End{Empty: !p.spoke && p == m.running()}
+}
+
+// withdraw asks droid for a cancelled prompt back that it has not begun with. It throws such a prompt away itself
+// where the running one is stopped.
+func (m *Machine) withdraw(p *prompt) {
+	if r := m.running(); p.cancelled && p.host == nil && p != r && r != nil && !r.cancelled && p.stage == taken && !p.folded && p.begun.IsZero() {
+		m.do(Withdraw{p.request})
+	}
+}
+
+// Withdrawn reports that droid has answered Withdraw. The answer is the same for a prompt that it works on, which it has reported before.
+func (m *Machine) Withdrawn(request string) {
+	if p := m.byRequest(request); p != nil && p.cancelled && p.begun.IsZero() && !p.folded {
+		m.do(Forget{request})
+		m.finish(p, End{Cancelled: true})
+	}
+	m.flush()
+}
+
+// Dropped says that droid threw a prompt away, which it does with what waits when it
+// is interrupted. A prompt that the user did not cancel is sent again, before those
+// that came later.
+func (m *Machine) Dropped(request string) {
+	if p := m.byRequest(request); p != nil {
+		p.reached = false
+		if p.cancelled || m.closed {
+			m.finish(p, End{Cancelled: true, ByDroid: p == m.running()})
+		} else {
+			m.putBack(p, again)
+		}
+	}
+	m.flush()
+}
+
+// putBack makes a prompt that droid did not keep wait again, before its messages and before later prompts.
+func (m *Machine) putBack(p *prompt, why retry) {
+	ran := m.running() == p
+	m.remove(p)
+	p.stage, p.delivery, p.retry = waiting, delivery{}, max(p.retry, why)
+	at := slices.IndexFunc(m.queue, func(q *prompt) bool { return q.stage == waiting && q.host == p })
+	if at < 0 {
+		at = m.front()
+	}
+	m.queue = slices.Insert(m.queue, at, p)
+	if ran {
+		m.promoted()
+	}
 }
 
 // DroidExited reports that droid died, and why. DroidExitHandled follows: what droid said last may still end prompts. accepted is the

@@ -36,7 +36,7 @@ const (
 	inLine                        // a prompt that waits, and none runs but for a command
 	preparing                     // a prompt whose turn has come and that has not been sent to droid, see NeedDroid
 	onItsWay                      // droid was asked
-	withIt                        // droid has it
+	accepted                      // by droid
 	worksOn                       // droid has begun to work on it
 	modelCalled                   // the model was called for it
 	stopping                      // it was cancelled, and has not ended
@@ -58,11 +58,11 @@ const (
 // though it came before the change. C waits for the change (notBegun, underWay), then for A and B. Had nothing run, B would have been inLine,
 // and the change behind it.
 var awaits = [...][most]bool{
-	General:    {inLine: true, preparing: true, onItsWay: true, withIt: true, notBegun: true, modelNotBegun: true, underWay: true},
-	ModelCalls: {inLine: true, preparing: true, onItsWay: true, withIt: true, worksOn: true, notBegun: true, modelNotBegun: true, underWay: true},
+	General:    {inLine: true, preparing: true, onItsWay: true, accepted: true, notBegun: true, modelNotBegun: true, underWay: true},
+	ModelCalls: {inLine: true, preparing: true, onItsWay: true, accepted: true, worksOn: true, notBegun: true, modelNotBegun: true, underWay: true},
 	Stricter:   {notBegun: true, underWay: true},
-	turn:       {preparing: true, onItsWay: true, withIt: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, notBegun: true, modelNotBegun: true, underWay: true, rpcHeld: true},
-	message:    {preparing: true, onItsWay: true, withIt: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, underWay: true, rpcHeld: true},
+	turn:       {preparing: true, onItsWay: true, accepted: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, notBegun: true, modelNotBegun: true, underWay: true, rpcHeld: true},
+	message:    {preparing: true, onItsWay: true, accepted: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, underWay: true, rpcHeld: true},
 	joining:    {preparing: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, modelNotBegun: true, underWay: true},
 }
 
@@ -113,7 +113,7 @@ func (m *Machine) progress(p *prompt) progress {
 	case !p.begun.IsZero():
 		return worksOn
 	case p.stage == taken:
-		return withIt
+		return accepted
 	case p.stage == sent:
 		return onItsWay
 	}
@@ -141,11 +141,6 @@ type Change struct {
 // ModelCallTime is how long droid may take from the beginning of a prompt to its first call of
 // the model. Some 20 ms were seen, on a busy machine 0.3 s.
 const ModelCallTime = 2 * time.Second
-
-// Begin says that the turn of a change has come: it is Begun. FinishChange follows.
-type Begin struct{ Change *Change }
-
-func (Begin) action() {}
 
 // Change queues a change. After Close nothing begins.
 func (m *Machine) Change(of Scope) *Change {

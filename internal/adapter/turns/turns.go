@@ -92,6 +92,8 @@ type (
 		Err    error // why it failed; nil when it did not
 		Unsent bool  // droid never had it
 	}
+	// Begin says that the turn of a change has come: it is Begun. FinishChange follows.
+	Begin struct{ Change *Change }
 	// RefuseQuestions refuses all permissions and questions of droid's that the user has not answered.
 	RefuseQuestions struct{}
 )
@@ -106,6 +108,7 @@ func (Withdraw) action()        {}
 func (Forget) action()          {}
 func (End) action()             {}
 func (Merged) action()          {}
+func (Begin) action()           {}
 func (RefuseQuestions) action() {}
 
 // stage is how far a prompt has come.
@@ -117,7 +120,7 @@ const (
 	answering              // is answered here, see Run
 	committed              // the same, and neither a cancel nor droid's death ends it, see Keep
 	sent                   // is on its way to droid
-	taken                  // droid has it
+	taken                  // droid has accepted it, and works on it now or later, see delivery.begun
 	lingering              // droid has ended its turn, and not all messages that belong to it
 )
 
@@ -269,6 +272,33 @@ func (m *Machine) Ready(id ID) {
 func (m *Machine) send(p *prompt) {
 	p.stage, p.request = sent, m.newRequest()
 	m.do(Send{p.id, p.request})
+}
+
+// SetSteering says whether waiting prompts go to droid while another one runs.
+func (m *Machine) SetSteering(on bool) {
+	m.steering = on
+	m.steer()
+	m.flush()
+}
+
+// steer gives the next waiting prompt to droid while a turn runs, once droid has accepted the one before, which keeps their order. A prompt
+// that is answered here waits for its turn, and so does everything behind it.
+func (m *Machine) steer() {
+	r, p := m.running(), m.firstWaiting()
+	if m.exited || m.paused || m.closed || r == nil || r.stage != taken || p == nil {
+		return
+	}
+	if p.toDroid() && m.mayJoinNow(p) && !m.waits(joining, p.place) {
+		m.send(p)
+	}
+}
+
+// mayJoinNow reports whether a waiting prompt may go to droid while another one runs.
+func (m *Machine) mayJoinNow(p *prompt) bool {
+	if p.host == nil {
+		return m.steering && p.kind != Alone && m.running().kind != Alone
+	}
+	return p.when == Soon
 }
 
 // Taken says that droid took a prompt.
