@@ -260,19 +260,30 @@ func (s *Session) checkOpen() *jsonrpc.Error {
 // A panic in this program costs one session its turn and its process, and the user reads so. All other sessions continue, and every pending
 // request is answered.
 
-// panicked ends the turn and the process of a session in which something panicked. The caller has the session's lock.
+// panicked ends the turn and the process of a session in which something panicked, each step also where the one before panics. The caller
+// has the session's lock.
 func (s *Session) panicked(p any) {
+	s.logPanic("panic", p)
+	report, err := fmt.Sprintf("droid-acp itself failed: %v\n%s", p, debug.Stack()), acperr.Panicked(p)
+	for _, step := range []func(){
+		func() { s.reportFault(report) },
+		func() { s.endDroid(killed, "droid-acp itself failed") },
+		func() { s.loseChanges(err) }, // before a command that makes one ends, and with it what was meant for that
+		func() { s.prompts.FailRunning(err) },
+		func() { s.loseLoads(err) },
+	} {
+		s.afterPanic(step)
+	}
+}
+
+// afterPanic calls f, whose panic ends nothing else.
+func (s *Session) afterPanic(f func()) {
 	defer func() {
 		if again := recover(); again != nil {
 			s.logPanic("panic after a panic", again)
 		}
 	}()
-	s.logPanic("panic", p)
-	s.reportFault(fmt.Sprintf("droid-acp itself failed: %v\n%s", p, debug.Stack()))
-	s.endDroid(killed, "droid-acp itself failed")
-	s.loseChanges(acperr.Panicked(p)) // before a command that makes one ends, and with it what was meant for that
-	s.prompts.FailRunning(acperr.Panicked(p))
-	s.loseLoads(acperr.Panicked(p))
+	f()
 }
 
 func (s *Session) logPanic(text string, p any) {

@@ -311,3 +311,26 @@ func calling(s *session.Session, f func(release func())) {
 		}
 	})
 }
+
+// A panic of what follows a panic, also of its report, ends nothing else and is not followed by others.
+func TestPanicAfterAPanic(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e, other, running := twoSessions(t, asking())
+		e.agent.Config.Reports = t.TempDir()
+		var client *droid.Client
+		panics := 0
+		e.inside(func(s *session.Session) { client = s.Process().Client() })
+		e.agent.Config.RecentLog = func() []string {
+			if panics++; panics < 10 {
+				panic("report")
+			}
+			return nil
+		}
+		e.posts(func(*session.Session) { panic("test") })
+		require.Contains(t, e.await(running).Error.Message, "droid-acp failed: test")
+		<-client.Exited()
+		require.Equal(t, 1, panics)
+		e.session = other
+		require.Equal(t, "end_turn", e.run("hello"))
+	})
+}

@@ -98,12 +98,14 @@ func (s *Session) reportFault(why string) {
 		return
 	}
 	s.mu.Go(func() {
-		path, err := s.Report(s.Context, "", why, nil)
-		if err != nil {
-			s.log.Warn("a report was not written", zap.Error(err))
-			return
-		}
-		s.faultReport = path
+		s.afterPanic(func() { // Panicked would have it written again
+			path, err := s.Report(s.Context, "", why, nil)
+			if err != nil {
+				s.log.Warn("a report was not written", zap.Error(err))
+				return
+			}
+			s.faultReport = path
+		})
 	})
 }
 
