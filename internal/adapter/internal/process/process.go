@@ -190,7 +190,7 @@ func (p *Process) Pause(paused bool) { p.paused = paused }
 // Kill kills droid, if one runs, and notes why. That is not droid's fault, unless it was ending already.
 func (p *Process) Kill(reason string) {
 	if p.droid != nil {
-		p.fault = p.ending
+		p.fault = p.fault && p.ending
 		p.droid.KillFor(reason)
 	}
 }

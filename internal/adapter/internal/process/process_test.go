@@ -105,6 +105,8 @@ func TestProcessEnds(t *testing.T) {
 		p.Adopt(second, nil)
 		require.False(t, p.Ending())
 		p.Kill("it did not stop")
+		p.MarkEnding()
+		p.Kill("a panic")
 		require.False(t, p.Exited(nil))
 	})
 }
