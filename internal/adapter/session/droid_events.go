@@ -77,7 +77,8 @@ func (s *Session) handleEvent(ev stream.Event, ok bool) {
 type heldEvents struct{ events []quirks.Event }
 
 // apply applies normalized events in order. Before some, something is read: the file of a subagent, why edits failed, or the files that the
-// event is shown with. The event and all that follow are held until then, while the editor is still heard.
+// event is shown with. The event and all that follow are held until then, while the editor is still heard. The first two are read, for a
+// bounded time, also of a droid that has ended.
 func (s *Session) apply(events []quirks.Event) {
 	for i, ev := range events {
 		if s.held != nil {

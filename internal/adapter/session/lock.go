@@ -218,7 +218,7 @@ func (s *Session) waitError(why error) *jsonrpc.Error {
 }
 
 // pausePrompts keeps prompts from starting while droid's end is awaited, and lets them start afterwards. The Monitor calls it before each
-// release of the lock.
+// release of the lock, but one to a lender.
 func (s *Session) pausePrompts() { s.prompts.SetPaused(s.proc.Ending()) }
 
 // beginChange waits until a change that the user has requested may be made, in the order of the requests. The caller must call

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/google/uuid"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
@@ -12,6 +13,8 @@ import (
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/launch"
+	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
@@ -144,3 +147,47 @@ func (s *Session) checkWords() {
 
 // Instructions returns the additions to droid's system prompt, with the additional directories. It needs no lock.
 func (s *Session) Instructions() instructions.Instructions { return *s.systemPrompt.Load() }
+
+// sessionResult returns the state for the response that opens or loads the session. The editor relies on it from then on.
+func (s *Session) sessionResult() protocol.SessionResult {
+	s.out.MarkSent(s.options.Updates()...)
+	return protocol.SessionResult{Modes: s.deps.Client.Modes(s.options.Modes()), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
+}
+
+// checkDefaults notes for the user which defaults droid did not take, and which models the project asks for. A droid that
+// does not know the field in which it was first asked for the mode (before 0.99) is
+// asked once more, in the field that it knows.
+func (s *Session) checkDefaults() {
+	if s.proc.Client() == nil {
+		return
+	}
+	notices, again := s.options.Untaken(s.deps.Config.Defaults, !s.proc.Supports(stream.TakesAutonomyMode))
+	s.out.AddNotices(append(notices, s.options.Wanted(s.proc.Client().ProjectModels())...)...)
+	if again == "" {
+		return
+	}
+	was := s.options.Mode()
+	s.mu.Post(func() {
+		change, err := s.beginChange(s.Context, turns.General)
+		if err != nil {
+			return
+		}
+		defer s.prompts.FinishChange(change, nil)
+		if s.options.Mode() != was {
+			return // the user has chosen one in the meantime
+		}
+		if err := s.setOption(s.Context, options.Mode, string(again)); err != nil {
+			s.out.AddNotices(options.IgnoredDefault("mode", again.Title(), s.options.Mode().Title()))
+		}
+	})
+}
+
+// setFirst sets the options to the values that the request which opens the session has for them. A value that an option does not have is
+// dropped, as ACP wants it.
+func (s *Session) setFirst(ctx context.Context, values []options.Value) {
+	for _, v := range values {
+		if err := s.setOption(ctx, v.ID, v.Value); err != nil {
+			s.log.Info("a first value was dropped", append(errorFields(err), zap.String("option", v.ID))...)
+		}
+	}
+}

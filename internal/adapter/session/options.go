@@ -7,7 +7,6 @@ import (
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
-	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
@@ -178,42 +177,9 @@ func (s *Session) setAutoCompaction(callCtx context.Context, on bool) *jsonrpc.E
 	return nil
 }
 
-// sessionResult returns the state for the response that opens or loads the session. The editor relies on it from then on.
-func (s *Session) sessionResult() protocol.SessionResult {
-	s.out.MarkSent(s.options.Updates()...)
-	return protocol.SessionResult{Modes: s.deps.Client.Modes(s.options.Modes()), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
-}
-
-// checkDefaults notes for the user which defaults droid did not take, and which models the project asks for. A droid that
-// does not know the field in which it was first asked for the mode (before 0.99) is
-// asked once more, in the field that it knows.
-func (s *Session) checkDefaults() {
-	if s.proc.Client() == nil {
-		return
-	}
-	notices, again := s.options.Untaken(s.deps.Config.Defaults, !s.proc.Supports(stream.TakesAutonomyMode))
-	s.out.AddNotices(append(notices, s.options.Wanted(s.proc.Client().ProjectModels())...)...)
-	if again == "" {
-		return
-	}
-	was := s.options.Mode()
-	s.mu.Post(func() {
-		change, err := s.beginChange(s.Context, turns.General)
-		if err != nil {
-			return
-		}
-		defer s.prompts.FinishChange(change, nil)
-		if s.options.Mode() != was {
-			return // the user has chosen one in the meantime
-		}
-		if err := s.setOption(s.Context, options.Mode, string(again)); err != nil {
-			s.out.AddNotices(options.IgnoredDefault("mode", again.Title(), s.options.Mode().Title()))
-		}
-	})
-}
-
 // ChangeOption sets an option when the turn of its request has come, and sends the response, which has all options. It waits for droid, and
-// succeeds if droid reports the value. Until the turn comes, the end of c's context takes the request back. See Enter for ordered.
+// succeeds if droid reports the value. Until the turn comes, the end of c's context takes the request back. A panic leaves the change to
+// loseChanges: a deferred FinishChange would let go what was meant for the value. See Enter for ordered.
 func (s *Session) ChangeOption(c *wire.Call, ordered func(), id, value string) (result any, err *jsonrpc.Error) {
 	if err = s.Enter(ordered); err != nil {
 		return nil, err
@@ -264,14 +230,4 @@ func (d *Deps) NewOptionState() options.State {
 // OptionsResult returns the options as the editor gets them.
 func (d *Deps) OptionsResult(o *options.State) protocol.OptionsResult {
 	return protocol.OptionsResult{Modes: d.Client.Modes(o.Modes()), ConfigOptions: o.ListUpdate().ConfigOptions}
-}
-
-// setFirst sets the options to the values that the request which opens the session has for them. A value that an option does not have is
-// dropped, as ACP wants it.
-func (s *Session) setFirst(ctx context.Context, values []options.Value) {
-	for _, v := range values {
-		if err := s.setOption(ctx, v.ID, v.Value); err != nil {
-			s.log.Info("a first value was dropped", append(errorFields(err), zap.String("option", v.ID))...)
-		}
-	}
 }

@@ -138,6 +138,9 @@ func (r *permissionRequest) prepared(ctx context.Context, q *updates.Question, d
 		return d
 	}
 	s.doJobs(ctx, s.fileCalls.BeforeAnswer(r.ev.Tools)...)
+	if q.IsWithdrawn() {
+		return render.Refusal()
+	}
 	if d.Option != stream.OptionOnce || d.Plan != "" {
 		// droid writes its settings for such an answer, and then reads those of the project again (0.225). The name of a plan is a message.
 		ended, _, err := s.killIfChanged(ctx)

@@ -91,27 +91,6 @@ func (m *Machine) Idle() bool {
 	return len(m.queue) == 0 && len(m.changes) == 0 && m.RPC.Holder() == nil
 }
 
-// running returns the running prompt, nil for none. It is the first one in the queue, before those that droid has in addition.
-func (m *Machine) running() *prompt {
-	if len(m.queue) > 0 && m.queue[0].stage != waiting {
-		return m.queue[0]
-	}
-	return nil
-}
-
-// firstWaiting returns the prompt whose turn comes next, nil for none.
-func (m *Machine) firstWaiting() *prompt {
-	return m.first(func(p *prompt) bool { return p.stage == waiting })
-}
-
-// promoted follows when another prompt that droid has is the running one from now on. One that was cancelled before is interrupted now that
-// droid can hear it; with the next Tick, as it may end together with the turn before.
-func (m *Machine) promoted() {
-	if p := m.running(); p != nil && p.cancelled && !p.patience.begun() {
-		p.patience.due = true
-	}
-}
-
 // find finds a prompt that runs, or that droid has or had.
 func (m *Machine) find(id ID) *prompt {
 	if p := m.first(func(p *prompt) bool { return p.id == id && p.stage != waiting }); p != nil {
@@ -138,14 +117,4 @@ func (m *Machine) first(is func(*prompt) bool) *prompt {
 // remove takes a prompt out of the queue.
 func (m *Machine) remove(p *prompt) {
 	m.queue = slices.DeleteFunc(m.queue, func(q *prompt) bool { return q == p })
-}
-
-// front returns where the queue's ordinary prompts begin: behind those that droid threw away
-// and the messages that belong to a prompt.
-func (m *Machine) front() int {
-	at := slices.IndexFunc(m.queue, func(q *prompt) bool { return q.stage == waiting && q.retry == never && q.host == nil })
-	if at < 0 {
-		return len(m.queue)
-	}
-	return at
 }

@@ -11,7 +11,7 @@ import (
 
 // Hooks are called with the lock.
 type Hooks struct {
-	Refresh  func()      // updates what conditions depend on, before the lock is released
+	Refresh  func()      // updates what conditions depend on, before the lock is released to another than a lender
 	Advance  func() bool // does what can be done if no condition holds, and reports whether it did anything
 	Panicked func(p any) // a hook, or a function given to Go or Post, has panicked
 }
