@@ -76,10 +76,12 @@ func TestNoStartWithALayer(t *testing.T) {
 // git configuration that a user sets by the environment is kept.
 func TestWithoutPrograms(t *testing.T) {
 	own := []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=A"}
-	require.Equal(t, append(own, "GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_COUNT=4", "GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false",
-		"GIT_CONFIG_KEY_2=log.showSignature", "GIT_CONFIG_VALUE_2=false", "GIT_CONFIG_KEY_3=safe.bareRepository", "GIT_CONFIG_VALUE_3=explicit"), withoutPrograms(own))
-	require.Equal(t, []string{"GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false",
-		"GIT_CONFIG_KEY_1=log.showSignature", "GIT_CONFIG_VALUE_1=false", "GIT_CONFIG_KEY_2=safe.bareRepository", "GIT_CONFIG_VALUE_2=explicit"}, withoutPrograms(nil))
+	require.Equal(t, append(own, "GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_COUNT=5", "GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false",
+		"GIT_CONFIG_KEY_2=log.showSignature", "GIT_CONFIG_VALUE_2=false", "GIT_CONFIG_KEY_3=safe.bareRepository", "GIT_CONFIG_VALUE_3=explicit",
+		"GIT_CONFIG_KEY_4=index.threads", "GIT_CONFIG_VALUE_4=1"), withoutPrograms(own))
+	require.Equal(t, []string{"GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_COUNT=4", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false",
+		"GIT_CONFIG_KEY_1=log.showSignature", "GIT_CONFIG_VALUE_1=false", "GIT_CONFIG_KEY_2=safe.bareRepository", "GIT_CONFIG_VALUE_2=explicit",
+		"GIT_CONFIG_KEY_3=index.threads", "GIT_CONFIG_VALUE_3=1"}, withoutPrograms(nil))
 }
 
 func TestMark(t *testing.T) {

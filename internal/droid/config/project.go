@@ -42,14 +42,16 @@ func IsRepository(own string) bool {
 	}
 	common := own
 	if line, err := files.Read(filepath.Join(own, "commondir"), MaxFile); err == nil {
-		common = resolved(own, strings.TrimRight(string(line), "\r\n"))
+		if common = strings.TrimRight(string(line), "\r\n"); !filepath.IsAbs(common) {
+			common = own + "/" + common // not cleaned: ".." after a link leads where the link does
+		}
 	} else if !IsAbsent(err) {
 		return false
 	}
-	return isHead(filepath.Join(own, "HEAD")) && canEnter(filepath.Join(common, "objects")) && canEnter(filepath.Join(common, "refs"))
+	return isHead(filepath.Join(own, "HEAD")) && canEnter(common+"/objects") && canEnter(common+"/refs")
 }
 
-var headOf = regexp.MustCompile(`^(ref:\s*refs/|[0-9a-fA-F]{40})`)
+var headOf = regexp.MustCompile(`^(ref:[ \t\r\n]*refs/|[0-9a-fA-F]{40})`)
 
 // isHead reports whether git takes a file for the HEAD of a repository.
 func isHead(path string) bool {
@@ -57,7 +59,7 @@ func isHead(path string) bool {
 		return strings.HasPrefix(filepath.ToSlash(link), "refs/")
 	}
 	text, err := files.Read(path, MaxFile)
-	return err == nil && headOf.Match(text)
+	return err == nil && headOf.Match(text[:min(len(text), 255)])
 }
 
 // canEnter reports whether a path is a directory that may be searched.

@@ -48,6 +48,7 @@ func readGitConfig(path, home string, depth int) (all []gitSetting, file string,
 	if err != nil {
 		return nil, path, err
 	}
+	file = ""
 	for _, s := range own {
 		s.file = path
 		all = append(all, s)
@@ -57,15 +58,16 @@ func readGitConfig(path, home string, depth int) (all []gitSetting, file string,
 		base := path[:1+strings.LastIndexFunc(path, isSeparator)]
 		included, ok := gitPath(s.value, base, home)
 		if !ok {
-			return all, path, errGitInclude
+			file, err = path, errGitInclude
+			continue // under a condition that does not hold git reads on
 		}
-		more, file, err := readGitConfig(included, home, depth+1)
+		more, at, fault := readGitConfig(included, home, depth+1)
 		all = append(all, more...)
-		if err != nil {
-			return all, file, err
+		if fault != nil {
+			file, err = at, fault
 		}
 	}
-	return all, "", nil
+	return all, file, err
 }
 
 func isSeparator(r rune) bool { return r < utf8.RuneSelf && os.IsPathSeparator(uint8(r)) }
@@ -77,7 +79,7 @@ func gitPath(value, base, home string) (path string, ok bool) {
 	switch {
 	case below:
 		return home + "/" + rest, true
-	case strings.HasPrefix(value, "~") || strings.HasPrefix(value, "%("):
+	case strings.HasPrefix(value, "~") || strings.HasPrefix(value, "%(") || strings.HasPrefix(value, ":("):
 		return "", false
 	case filepath.IsAbs(value) || strings.HasPrefix(value, "/"):
 		return value, true
@@ -101,6 +103,9 @@ type gitParser struct {
 }
 
 func parseGitConfig(data []byte) ([]gitSetting, error) {
+	if end := bytes.IndexByte(data, 0); end >= 0 { // git takes what is before it for the whole name or value
+		return nil, gitSyntaxError(1 + bytes.Count(data[:end], []byte("\n")))
+	}
 	p := gitParser{rest: bytes.TrimPrefix(data, []byte("\ufeff")), line: 1}
 	section := ""
 	for !p.end {

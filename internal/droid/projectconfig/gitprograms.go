@@ -27,17 +27,24 @@ var gitPrograms = []struct {
 	{section: "filter", name: "smudge"}, // for an external diff
 	{section: "filter", name: "process"},
 	{section: "lfs", name: "clean"}, // of an extension that git-lfs starts
+	{section: "lfs", name: "smudge"},
+	{section: "lfs", name: "path"}, // of a custom transfer
 	{section: "diff", name: "external"},
 	{section: "diff", name: "command"},
 	{section: "diff", name: "textconv"},
-	{section: "diff", name: "submodule"}, // git log and show start git diff in any folder that a commit says is a repository
-	{section: "merge", name: "driver"},   // git log --remerge-diff
+	{section: "diff", name: "submodule"}, // git log and show start git in any folder that a commit says is a repository
+	{section: "status", name: "submodulesummary"},
+	{section: "merge", name: "driver"}, // git log --remerge-diff
 	{section: "gpg", name: "program"},
 	{section: "hook", name: "command"}, // git 2.54 and newer
 	{section: "core", name: "sshcommand", fetch: true},
 	{section: "core", name: "gitproxy", fetch: true},
 	{section: "core", name: "askpass", fetch: true},
-	{section: "core", name: "alternaterefscommand", fetch: true},
+	{section: "core", name: "alternaterefscommand"}, // git log --alternate-refs
+	{section: "man", name: "cmd"},                   // git log --help
+	{section: "man", name: "path"},
+	{section: "browser", name: "cmd"},
+	{section: "browser", name: "path"},
 	{section: "credential", name: "helper", fetch: true},
 	{section: "remote", name: "uploadpack", fetch: true},
 	{section: "remote", name: "vcs", fetch: true},
@@ -51,13 +58,15 @@ var harmlessPrograms = sync.OnceValue(func() map[string]*regexp.Regexp {
 		"filter.lfs.clean":   regexp.MustCompile(`^git-lfs clean -- %f$`),
 		"filter.lfs.smudge":  regexp.MustCompile(`^git-lfs smudge (--skip )?-- %f$`),
 		"filter.lfs.process": regexp.MustCompile(`^git-lfs filter-process( --skip)?$`),
-		"credential.helper":  regexp.MustCompile(`^[a-z-]*$`),
+		"credential.helper":  regexp.MustCompile(`^(|cache|store|osxkeychain|manager|manager-core|wincred|libsecret|oauth)$`),
 		"merge.ours.driver":  regexp.MustCompile(`^true$`), // as git's own documentation of .gitattributes has it
-		"diff.submodule":     regexp.MustCompile(`^(log|short)$`),
+		"diff.submodule":     regexp.MustCompile(`^short$`),
+
+		"status.submodulesummary": regexp.MustCompile(`^(false|no|off|0)$`),
 	}
 })
 
-// gitHooks are the hooks that the same commands start. The last two belong to a fetch.
+// gitHooks are the hooks that the same commands start. The last two belong to a fetch, or to a cache of texts (cachetextconv).
 var gitHooks = []string{"post-index-change", "pre-auto-gc", "reference-transaction"}
 
 // maxRepositories is the maximum number of nested repositories that are read.
@@ -181,13 +190,14 @@ func (g *gitReader) repository(repository, dir string) {
 			hookPaths = append(hookPaths, s) // it belongs to the repository, wherever it is configured
 		}
 	}
+	writes := fetches || slices.ContainsFunc(slices.Concat(settings, g.own()), func(s gitSetting) bool { return s.section() == "diff" && s.name() == "cachetextconv" })
 	hooks := []string{common + "/hooks"}
 	for _, s := range hookPaths {
 		hooks = append(hooks, g.hookDirs(s, trees)...)
 	}
 	slices.Sort(hooks)
 	for _, hooks := range slices.Compact(hooks) {
-		g.hooks(hooks, fetches)
+		g.hooks(hooks, writes)
 	}
 	if len(formats) > 1 || len(formats) == 1 && formats[0].file != common+"/config" {
 		g.unclear(Unread, filepath.Clean(common+"/config"), "does not say clearly which format the index has")
@@ -231,10 +241,10 @@ func (g *gitReader) hookDirs(s gitSetting, trees []string) (dirs []string) {
 	return dirs
 }
 
-// hooks adds the hooks in a directory that one of droid's commands starts.
-func (g *gitReader) hooks(dir string, fetches bool) {
+// hooks adds the hooks in a directory that one of droid's commands starts. writes means that some of these write references.
+func (g *gitReader) hooks(dir string, writes bool) {
 	names := gitHooks
-	if !fetches {
+	if !writes {
 		names = names[:1]
 	}
 	for _, name := range names {
@@ -258,7 +268,10 @@ const (
 // nested reads the repositories in the index: git status inspects each of them.
 func (g *gitReader) nested(repository string, trees []string, sha256 bool) {
 	indexes := []string{repository + "/index"}
-	entries, _ := os.ReadDir(repository) // on an error git finds nothing either
+	entries, err := os.ReadDir(repository)
+	if err != nil && !config.IsAbsent(err) { // git opens a shared index all the same
+		g.unread(Unread, repository, err)
+	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), "sharedindex.") {
 			indexes = append(indexes, repository+"/"+e.Name())
@@ -281,25 +294,40 @@ func (g *gitReader) nested(repository string, trees []string, sha256 bool) {
 				g.workTree(joinPath(tree, link))
 			}
 			for _, directory := range directories {
-				if _, err := os.Lstat(joinPath(tree, directory)); !config.IsAbsent(err) {
-					g.unclear(Unread, filepath.Clean(index), "does not list what is in "+directory)
-				}
+				g.unlisted(index, joinPath(tree, directory))
 			}
 		}
 	}
 }
 
-// sparseIndex is the extension of an index that has directories.
-const sparseIndex = "sdir"
+// maxUnlisted is the maximum number of files in a directory of a sparse index that are looked at.
+const maxUnlisted = 20_000
+
+// unlisted reads the repositories in a directory of a sparse index: git looks into it if it is there.
+func (g *gitReader) unlisted(index, directory string) {
+	n := 0
+	err := filepath.WalkDir(directory, func(path string, e os.DirEntry, err error) error {
+		if n++; n > maxUnlisted {
+			return errors.New("it has too many files")
+		}
+		if err == nil && e.Name() == ".git" {
+			g.workTree(filepath.Dir(path))
+		}
+		return err
+	})
+	if err != nil && !config.IsAbsent(err) {
+		g.blind(Unread, filepath.Clean(index), fmt.Sprintf("does not list what is in %s, and that cannot be looked at: %v", directory, err), directory)
+	}
+}
 
 var errGitIndex = errors.New("is no index that is known here")
 
 // gitLinks returns the paths of an index's entries that are repositories (gitformat-index), and of those that are directories.
 func gitLinks(data []byte, sha256 bool) (links, directories []string, err error) {
-	if !bytes.Contains(data, binary.BigEndian.AppendUint32(nil, gitLink)) && !bytes.Contains(data, []byte(sparseIndex)) {
-		return nil, nil, nil // as in most repositories
-	}
 	const header, stat, modeAt = 12, 40, 24
+	if len(data) == 0 {
+		return nil, nil, nil
+	}
 	if len(data) < header || string(data[:4]) != "DIRC" {
 		return nil, nil, errGitIndex
 	}
@@ -317,10 +345,11 @@ func gitLinks(data []byte, sha256 bool) (links, directories []string, err error)
 		if len(rest) < fixed {
 			return nil, nil, errGitIndex
 		}
-		if version >= 3 && rest[stat+hash]&0x40 != 0 {
+		flags := binary.BigEndian.Uint16(rest[stat+hash:])
+		if flags&0x4000 != 0 { // git takes it in version 2, too
 			fixed += 2
 		}
-		mode := binary.BigEndian.Uint32(rest[modeAt:])
+		mode := binary.BigEndian.Uint32(rest[modeAt:]) & 0o170000
 		begin := fixed
 		if version == 4 { // the previous name without its last bytes, and a suffix
 			cut, n := gitVarint(rest[min(fixed, len(rest)):])
@@ -336,6 +365,9 @@ func gitLinks(data []byte, sha256 bool) (links, directories []string, err error)
 			return nil, nil, errGitIndex
 		}
 		name = append(name, rest[begin:begin+length]...)
+		if int(flags&0xfff) != min(len(name), 0xfff) { // by which git finds the next entry
+			return nil, nil, errGitIndex
+		}
 		end := begin + length + 1
 		if version < 4 {
 			end = (fixed + length + 8) &^ 7

@@ -1,6 +1,8 @@
 package projectconfig
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -59,8 +61,12 @@ func TestGitPrograms(t *testing.T) {
 		"a repository elsewhere":                     {map[string]string{"sub/.git": "gitdir: ../apart \r\n", "apart /HEAD": "x", "apart /config": "[filter \"x\"]\nclean = a\n"}, []string{"git program filter.x.clean: a"}},
 		"a repository's worktree":                    {map[string]string{"sub/.git": "gitdir: ../w", "w/HEAD": "x", "w/commondir": "../c\n", "w/config": "[gpg]\nprogram = no\n", "c/config": "[filter \"x\"]\nclean = a\n"}, []string{"git program filter.x.clean: a"}},
 		"hooks in the configuration":                 {map[string]string{".git/config": "[hook \"x\"]\n command = ./x\n event = pre-commit\n event = post-index-change\n[hook \"y\"]\n command = ./y\n event = pre-commit\n"}, []string{"git program hook.x.command: ./x"}},
+		"a text that is cached":                      {map[string]string{".git/config": "[diff \"x\"]\n cachetextconv = true\n", ".git/hooks/reference-transaction": "#!/bin/sh\n"}, []string{"git program hook reference-transaction: ROOT/.git/hooks/reference-transaction"}},
+		"a helper of an alias":                       {map[string]string{".git/config": lazily + "[credential]\nhelper = evil\n"}, []string{"git program credential.helper: evil"}},
+		"behind a broken include":                    {map[string]string{".git/config": "[includeIf \"onbranch:none\"]\n path = broken\n[diff]\n external = x\n", ".git/broken": "[\n"}, []string{"unread broken: cannot be read: line 1 is none of git's configuration", "git program diff.external: x"}},
+		"hooks that may be missing":                  {map[string]string{".git/config": "[core]\n hooksPath = :(optional)hk\n"}, []string{"unread config: has hooks in a directory whose place only git knows: :(optional)hk"}},
 		"merge drivers":                              {map[string]string{".git/config": "[merge \"ours\"]\n driver = true\n[merge \"x\"]\n driver = ./x %O %A %B\n"}, []string{"git program merge.x.driver: ./x %O %A %B"}},
-		"submodules in words":                        {map[string]string{".git/config": "[diff]\n submodule = log\n"}, nil},
+		"submodules by number":                       {map[string]string{".git/config": "[diff]\n submodule = short\n[status]\n submoduleSummary = false\n"}, nil},
 		"a repository beside":                        {map[string]string{"beside/.git/config": "[filter \"x\"]\nclean = a\n"}, nil},
 		"an index that is none":                      {map[string]string{".git/index": "DIRC\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\xe0\x00"}, []string{"unread index: cannot be read: is no index that is known here"}},
 		"an index of another form":                   {map[string]string{".git/index": "DIRC\x00\x00\x00\x09\x00\x00\x00\x01\x00\x00\xe0\x00"}, []string{"unread index: cannot be read: is no index that is known here"}},
@@ -143,23 +149,41 @@ func TestHiddenPrograms(t *testing.T) {
 	const nested = `git init -q .; echo a >a; mkdir dir; git init -q dir/$N; echo 'f filter=e' >dir/$N/.gitattributes; echo x >dir/$N/f
 		(cd dir/$N; git add .; git commit -qm x; git config filter.e.clean "touch $BASE/ran;cat"; sleep 1.1; echo y >f); git add . 2>/dev/null; git commit -qm x
 		`
-	for name, tc := range map[string]struct{ cwd, script string }{
+	const all = "git status; git status --porcelain; git diff >/dev/null; git log -p -1 >/dev/null || true; git log --remerge-diff -1 >/dev/null || true"
+	// lazy DIRECTORY makes a repository that fetches by a program
+	const lazy = `lazy() { git init -q $1; (cd $1; echo x >f; git add .; git commit -qm x; git config core.repositoryformatversion 1; git config extensions.partialClone origin
+		git config remote.origin.promisor true; git config remote.origin.url $BASE/none; git config remote.origin.uploadpack "touch $BASE/ran;false"); }
+		`
+	for name, tc := range map[string]struct{ cwd, script, use string }{
 		"a .git with a HEAD alone below it": {"inner", `git init -q .; mkdir -p inner/.git; : >inner/.git/HEAD; echo x >inner/f; git add inner/f
-			git config diff.external "touch $BASE/ran;:"; echo y >inner/f`},
+			git config diff.external "touch $BASE/ran;:"; echo y >inner/f`, all},
 		"hooks in another working tree": {"sub", `git init -q .; mkdir -p sub/hk; echo x >sub/f; git config core.worktree ../sub; git config core.hooksPath hk
-			printf '#!/bin/sh\ntouch %s/ran\n' "$BASE" >sub/hk/post-index-change; chmod +x sub/hk/post-index-change; cd sub; git add f; touch -d yesterday f`},
+			printf '#!/bin/sh\ntouch %s/ran\n' "$BASE" >sub/hk/post-index-change; chmod +x sub/hk/post-index-change; cd sub; git add f; touch -d yesterday f`, all},
 		"the format of the index twice": {"", "N=xxxxxxxxxxxxsub\n" + nested + `git rm -q --cached a; git config core.repositoryformatversion 1
-			printf '[extensions]\n objectformat = sha256\n objectformat = sha1\n' >>.git/config`},
+			printf '[extensions]\n objectformat = sha256\n objectformat = sha1\n' >>.git/config`, all},
 		"a directory of a sparse index": {"", "N=sub\n" + nested + `T=$(git rev-parse HEAD:dir); git rm -q --cached dir/sub; mv dir/sub hold; mkdir -p dir; echo x >dir/x
 			git add dir/x; git commit -qm y; O=$(git rev-parse HEAD:dir)
 			git config core.sparseCheckout true; git config core.sparseCheckoutCone true; git config index.sparse true; git sparse-checkout set --cone --sparse-index
 			perl -MDigest::SHA=sha1 -0777 -i -pe 'BEGIN { ($o, $t) = map { pack "H*", $_ } splice @ARGV, 0, 2 } s/\Q$o\E/$t/; substr($_, -20) = sha1(substr $_, 0, -20)' $O $T .git/index
-			mkdir -p dir; mv hold dir/sub`},
+			mkdir -p dir; mv hold dir/sub`, all},
 		"a submodule of a commit": {"", `git init -q .; echo a >a; git init -q sub; (cd sub; echo x >f; git add .; git commit -qm x; git config diff.external "touch $BASE/ran;:")
-			git add . 2>/dev/null; git commit -qm x; (cd sub; echo y >f; git commit -qam y); git add .; git commit -qm y; git rm -q --cached sub; git config diff.submodule diff`},
+			git add . 2>/dev/null; git commit -qm x; (cd sub; echo y >f; git commit -qam y); git add .; git commit -qm y; git rm -q --cached sub; git config diff.submodule diff`, all},
 		"a merge that is shown": {"", `git init -qb main .; echo 'f merge=e' >.gitattributes; printf '1\n2\n' >f; git add .; git commit -qm x; git checkout -qb other
 			printf '1o\n2\n' >f; git commit -qam o; git checkout -q main; printf '1m\n2\n' >f; git commit -qam m; git merge -q other || true; echo 1 >f; git add f
-			git commit -qm y; git config merge.e.driver "touch $BASE/ran;exit 1"`},
+			git commit -qm y; git config merge.e.driver "touch $BASE/ran;exit 1"`, all},
+		"NUL in a subsection":  {"", `git init -q .; echo a >a; git add a; git commit -qm x; printf '[diff "external\000"]\n x = touch %s/ran;:\n' "$BASE" >>.git/config; echo b >a`, all},
+		"NUL in hooksPath":     {"", `git init -q .; echo a >a; git add a; mkdir hk; printf '#!/bin/sh\ntouch %s/ran\n' "$BASE" >hk/post-index-change; chmod +x hk/*; printf '[core]\n hooksPath = hk\000x\n' >>.git/config; touch -d yesterday a`, all},
+		"HEAD with form feed":  {"inner", `git init -q .; mkdir -p inner/.git/objects inner/.git/refs; printf 'ref:\frefs/heads/x\n' >inner/.git/HEAD; echo x >inner/f; git add inner/f; git config diff.external "touch $BASE/ran;:"; echo y >inner/f`, all},
+		"HEAD with 300 spaces": {"inner", `git init -q .; mkdir -p inner/.git/objects inner/.git/refs; printf 'ref:%300srefs/heads/x\n' '' >inner/.git/HEAD; echo x >inner/f; git add inner/f; git config diff.external "touch $BASE/ran;:"; echo y >inner/f`, all},
+		"commondir over link":  {"inner", `git init -q .; mkdir -p inner/.git/c/objects inner/.git/c/refs inner/.git/far/far; ln -s far/far inner/.git/l; echo l/../c >inner/.git/commondir; echo 'ref: refs/heads/x' >inner/.git/HEAD; echo x >inner/f; git add inner/f; git config diff.external "touch $BASE/ran;:"; echo y >inner/f`, all},
+		"help":                 {"", `git init -q .; echo a >a; git add a; git commit -qm x; git config man.viewer x; git config man.x.cmd "touch $BASE/ran;:"`, "git log --help >/dev/null </dev/null || true"},
+		"help man.path":        {"", `git init -q .; echo a >a; printf '#!/bin/sh\ntouch %s/ran\n' "$BASE" >m; chmod +x m; git config man.man.path $BASE/m`, "git diff --help >/dev/null </dev/null || true"},
+		"help web":             {"", `git init -q .; echo a >a; git config help.format web; git config help.htmlPath http://x; git config help.browser x; git config browser.x.cmd "touch $BASE/ran;:"`, "git status --help || true"},
+		"alternate refs":       {"", `git init -q .; echo a >a; git add a; git commit -qm x; git init -q other; echo $BASE/other/.git/objects >.git/objects/info/alternates; git config core.alternateRefsCommand "touch $BASE/ran;:"`, "git log --alternate-refs >/dev/null || true"},
+		"diff.submodule log": {"", lazy + `git init -q .; echo a >a; git add a; git commit -qm x; lazy sub; git config diff.submodule log
+			git update-index --add --cacheinfo 160000,1111111111111111111111111111111111111111,sub; git commit -qm y; git update-index --cacheinfo 160000,2222222222222222222222222222222222222222,sub; git commit -qm z; git rm -q --cached sub`, "git log -p >/dev/null || true"},
+		"submoduleSummary": {"", lazy + `git init -q .; echo a >a; git add a; git commit -qm x; lazy sub; git -C sub config remote.origin.url git://h/x; git -C sub config core.gitProxy "$BASE/gp"; printf '#!/bin/sh\ntouch %s/ran\n' $BASE >gp; chmod +x gp; git config status.submoduleSummary true
+			git update-index --add --cacheinfo 160000,1111111111111111111111111111111111111111,sub; git commit -qm y; B=$(git rev-parse :a); git update-index --cacheinfo 100644,$B,sub; git update-index --skip-worktree sub`, "git status || true"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			base, err := filepath.EvalSymlinks(t.TempDir())
@@ -176,11 +200,46 @@ func TestHiddenPrograms(t *testing.T) {
 			run(base, tc.script)
 			_ = os.Remove(filepath.Join(base, "ran"))
 			found := Project(filepath.Join(base, tc.cwd), "/home/me")
-			run(filepath.Join(base, tc.cwd), "git status --porcelain; git diff >/dev/null; git log -p -1 >/dev/null || true; git log --remerge-diff -1 >/dev/null || true")
+			run(filepath.Join(base, tc.cwd), tc.use)
 			if _, err := os.Stat(filepath.Join(base, "ran")); err != nil {
 				t.Skip("this git does not start it")
 			}
 			require.NotEmpty(t, found.Items)
 		})
 	}
+}
+
+// An index is read as git reads it: by the type in a mode, the length in the flags, and the flag of an extended entry in each version.
+func TestIndexEntries(t *testing.T) {
+	entry := func(mode uint32, flags uint16, name string) []byte {
+		e := make([]byte, 24, 80)
+		e = binary.BigEndian.AppendUint32(e, mode)
+		e = binary.BigEndian.AppendUint16(append(e, make([]byte, 12+20)...), flags)
+		if flags&0x4000 != 0 {
+			e = append(e, 0x20, 0)
+		}
+		e = append(e, name...)
+		return append(e, make([]byte, 8-len(e)%8)...)
+	}
+	index := func(entries ...[]byte) []byte {
+		head := binary.BigEndian.AppendUint32([]byte("DIRC\x00\x00\x00\x02"), uint32(len(entries)))
+		return append(append(head, bytes.Join(entries, nil)...), make([]byte, 20)...)
+	}
+	links, directories, err := gitLinks(index(entry(0o100644, 1, "a"), entry(0o160644, 3, "sub"), entry(0o160000, 0x4002, "st"), entry(0o040000, 2, "d/")), false)
+	require.NoError(t, err)
+	require.Equal(t, []string{"sub", "st"}, links)
+	require.Equal(t, []string{"d/"}, directories)
+	_, _, err = gitLinks(index(entry(0o100644, 20, "a"), entry(0o160000, 3, "sub")), false)
+	require.Error(t, err)
+}
+
+// An ordinary sparse checkout is not asked about, with files outside of it that git ignores.
+func TestSparseCheckout(t *testing.T) {
+	root := t.TempDir()
+	cmd := exec.Command("bash", "-ec", `git init -q .; mkdir app lib; echo build >.gitignore; echo x >app/f; echo x >lib/f; git add .
+		git -c user.name=A -c user.email=a@a commit -qm x; git sparse-checkout set --cone --sparse-index app; mkdir -p lib/build; echo o >lib/build/o`)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Empty(t, Project(root, "/home/me").Items)
 }

@@ -266,6 +266,10 @@ func TestProjectDirs(t *testing.T) {
 			write(t, git, map[string]string{"HEAD": "", "objects/x": "", "refs/x": ""})
 			return nil
 		},
+		"a HEAD with a form feed": func(git string) error {
+			write(t, git, map[string]string{"HEAD": "ref:\frefs/heads/x\n", "objects/x": "", "refs/x": ""})
+			return nil
+		},
 		"nothing": func(string) error { return nil },
 	} {
 		git := filepath.Join(sub, ".git")
