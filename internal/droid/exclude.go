@@ -336,8 +336,7 @@ func longestMark(command string, args []string, address string) string {
 // gitSettings prevent the git commands that droid itself and the model run from starting programs of a repository, where that has no cost.
 // status and diff ask core.fsmonitor for changed files, and log makes gpg.program check signatures. With safe.bareRepository (git 2.38) no
 // directory inside a clone is used as a repository. With one thread git reads an index in order, as projectconfig does, and not by a table in
-// it. Other programs that a repository's configuration can make git run are a
-// projectconfig.GitProgram.
+// it. Other programs that a repository's configuration can make git run are a projectconfig.GitProgram.
 var gitSettings = [][2]string{{"core.fsmonitor", "false"}, {"log.showSignature", "false"}, {"safe.bareRepository", "explicit"}, {"index.threads", "1"}}
 
 // withoutPrograms adds environment variables with gitSettings, which override a repository's configuration, after those that are already

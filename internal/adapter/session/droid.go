@@ -80,7 +80,7 @@ func (s *Session) startWithRetries(ctx context.Context, historyLimit int) (*stre
 	}
 }
 
-// startOutcome is what came of one droid that was started.
+// startOutcome is the result of starting one droid.
 type startOutcome int
 
 const (

@@ -119,7 +119,7 @@ type world struct {
 
 var errSome = errors.New("some error")
 
-// newWorld makes a world whose machine is what breaks makes of an intact one.
+// newWorld makes a world whose machine breaks has changed.
 func newWorld(breaks func(*Machine) machine, seed int64) *world {
 	w := &world{rng: rand.New(rand.NewSource(seed)), now: time.Unix(0, 0), open: make(map[ID]*told)}
 	w.m = breaks(New(numbered(), func(a Action) { w.did = append(w.did, a) }))

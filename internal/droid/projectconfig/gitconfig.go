@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -30,44 +31,73 @@ const maxIncludes = 10
 // errGitInclude means that a configuration includes a file that this package does not read.
 var errGitInclude = errors.New("it includes a file whose place only git knows")
 
+// maxIncluded is the maximum number of files that one configuration is read from.
+const maxIncluded = 100
+
+// gitFault is a configuration file that could not be read, and why.
+type gitFault struct {
+	file string
+	err  error
+}
+
+// gitConfigReader reads a git configuration file and those that it includes.
+type gitConfigReader struct {
+	home     string // replaces "~"
+	files    int    // that were read
+	settings []gitSetting
+	faults   []gitFault
+}
+
 // readGitConfig reads a git configuration file and the files that it includes, under any condition. It starts no program, not even git. A
-// missing file has no settings. After an error the settings are those found before it, and file is the file with the error. home replaces
-// "~".
-func readGitConfig(path, home string, depth int) (all []gitSetting, file string, err error) {
-	if depth > maxIncludes {
-		return nil, path, errors.New("its files include each other too deeply")
+// missing file has no settings. Settings behind a fault are read, too: git reads on where the condition of an include does not hold. home
+// replaces "~".
+func readGitConfig(path, home string) ([]gitSetting, []gitFault) {
+	r := gitConfigReader{home: home}
+	r.read(path, 0)
+	return r.settings, r.faults
+}
+
+// fault records why a file could not be read, once.
+func (r *gitConfigReader) fault(path string, err error) {
+	if !slices.ContainsFunc(r.faults, func(f gitFault) bool { return f.file == path && f.err.Error() == err.Error() }) {
+		r.faults = append(r.faults, gitFault{path, err})
+	}
+}
+
+func (r *gitConfigReader) read(path string, depth int) {
+	switch r.files++; {
+	case r.files > maxIncluded:
+		r.fault(path, errors.New("it is one of too many files"))
+		return
+	case depth > maxIncludes:
+		r.fault(path, errors.New("its files include each other too deeply"))
+		return
 	}
 	data, err := files.Read(path, config.MaxFile)
-	if err != nil {
-		if config.IsAbsent(err) {
-			err = nil
-		}
-		return nil, path, err
+	if config.IsAbsent(err) {
+		return
 	}
-	own, err := parseGitConfig(data)
-	if err != nil {
-		return nil, path, err
+	var own []gitSetting
+	if err == nil {
+		own, err = parseGitConfig(data)
 	}
-	file = ""
+	if err != nil {
+		r.fault(path, err)
+		return
+	}
 	for _, s := range own {
 		s.file = path
-		all = append(all, s)
-		if s.name() != "path" || s.value == "" || s.section() != "include" && s.section() != "includeif" {
+		r.settings = append(r.settings, s)
+		if s.name() != "path" || s.value == "" || s.section() != "include" && s.section() != "includeif" || r.files > maxIncluded {
 			continue
 		}
 		base := path[:1+strings.LastIndexFunc(path, isSeparator)]
-		included, ok := gitPath(s.value, base, home)
-		if !ok {
-			file, err = path, errGitInclude
-			continue // under a condition that does not hold git reads on
-		}
-		more, at, fault := readGitConfig(included, home, depth+1)
-		all = append(all, more...)
-		if fault != nil {
-			file, err = at, fault
+		if included, ok := gitPath(s.value, base, r.home); ok {
+			r.read(included, depth+1)
+		} else {
+			r.fault(path, errGitInclude)
 		}
 	}
-	return all, file, err
 }
 
 func isSeparator(r rune) bool { return r < utf8.RuneSelf && os.IsPathSeparator(uint8(r)) }

@@ -87,7 +87,7 @@ type gitReader struct {
 func (r *reader) git(cwd, home string) {
 	g := gitReader{reader: r, home: home, seen: make(map[[2]string]bool), own: sync.OnceValue(func() (all []gitSetting) {
 		for _, path := range []string{filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config", "git", "config"), "/etc/gitconfig"} {
-			settings, _, _ := readGitConfig(path, home, 0) // a setting that cannot be read does not count as the user's
+			settings, _ := readGitConfig(path, home) // a setting that cannot be read does not count as the user's
 			all = append(all, settings...)
 		}
 		return all
@@ -161,19 +161,20 @@ func (g *gitReader) repository(repository, dir string) {
 	}
 	var settings []gitSetting
 	for _, path := range []string{common + "/config", repository + "/config.worktree"} {
-		more, file, err := readGitConfig(path, g.home, 0)
+		more, faults := readGitConfig(path, g.home)
 		settings = append(settings, more...)
-		if err != nil {
-			g.unclear(Unread, filepath.Clean(file), fmt.Sprintf("cannot be read: %v", err))
+		for _, f := range faults {
+			g.unclear(Unread, filepath.Clean(f.file), fmt.Sprintf("cannot be read: %v", f.err))
 		}
 	}
+	all := slices.Concat(settings, g.own())
 	fetches := slices.ContainsFunc(settings, func(s gitSetting) bool {
 		return s.key == "extensions.partialclone" || s.section() == "remote" && (s.name() == "promisor" || s.name() == "partialclonefilter")
 	})
 	var hookPaths, formats []gitSetting
 	trees := []string{dir}
 	for _, s := range settings {
-		if g.runs(s, fetches) && !isOtherHook(s, slices.Concat(settings, g.own())) {
+		if g.runs(s, fetches) && !isOtherHook(s, all) {
 			g.add(Item{Kind: GitProgram, Name: s.key, Does: s.value, File: filepath.Clean(s.file), whole: s.value})
 		}
 		switch s.key {
@@ -190,7 +191,7 @@ func (g *gitReader) repository(repository, dir string) {
 			hookPaths = append(hookPaths, s) // it belongs to the repository, wherever it is configured
 		}
 	}
-	writes := fetches || slices.ContainsFunc(slices.Concat(settings, g.own()), func(s gitSetting) bool { return s.section() == "diff" && s.name() == "cachetextconv" })
+	writes := fetches || slices.ContainsFunc(all, func(s gitSetting) bool { return s.section() == "diff" && s.name() == "cachetextconv" })
 	hooks := []string{common + "/hooks"}
 	for _, s := range hookPaths {
 		hooks = append(hooks, g.hookDirs(s, trees)...)
@@ -310,12 +311,15 @@ func (g *gitReader) unlisted(index, directory string) {
 		if n++; n > maxUnlisted {
 			return errors.New("it has too many files")
 		}
-		if err == nil && e.Name() == ".git" {
+		switch {
+		case config.IsAbsent(err): // the directory, or a file that was removed meanwhile
+			return nil
+		case err == nil && strings.EqualFold(e.Name(), ".git"):
 			g.workTree(filepath.Dir(path))
 		}
 		return err
 	})
-	if err != nil && !config.IsAbsent(err) {
+	if err != nil {
 		g.blind(Unread, filepath.Clean(index), fmt.Sprintf("does not list what is in %s, and that cannot be looked at: %v", directory, err), directory)
 	}
 }

@@ -42,9 +42,11 @@ func TestGitPrograms(t *testing.T) {
 			[]string{"git program filter.mine.clean: ./mine", "git program filter.mine.process: mine"}},
 		"odd spellings": {map[string]string{".git/config": "[FILTER \"a\"] CLEAN = \"a # b\" # c\n[filter.B]smudge=b\\\nc"},
 			[]string{"git program filter.a.clean: a # b", "git program filter.b.smudge: bc"}},
-		"a worktree's":   {map[string]string{".git/config.worktree": "[gpg \"ssh\"]\n program = x\n"}, []string{"git program gpg.ssh.program: x"}},
-		"an include":     {map[string]string{".git/config": "[include]\n path = ../own\n[includeIf \"onbranch:x\"]\n path = ~/inc\n", "own": "[diff \"y\"]\n command = x\n"}, []string{"git program diff.y.command: x", "git program filter.inc.clean: a"}},
-		"a missing one":  {map[string]string{".git/config": "[include]\n path = no/where\n"}, nil},
+		"a worktree's":  {map[string]string{".git/config.worktree": "[gpg \"ssh\"]\n program = x\n"}, []string{"git program gpg.ssh.program: x"}},
+		"an include":    {map[string]string{".git/config": "[include]\n path = ../own\n[includeIf \"onbranch:x\"]\n path = ~/inc\n", "own": "[diff \"y\"]\n command = x\n"}, []string{"git program diff.y.command: x", "git program filter.inc.clean: a"}},
+		"a missing one": {map[string]string{".git/config": "[include]\n path = no/where\n"}, nil},
+		"two that cannot be read": {map[string]string{".git/config": "[include]\n path = ~root/x\n path = ~/broken\n"},
+			[]string{"unread config: cannot be read: it includes a file whose place only git knows", "unread broken: cannot be read: line 3 is none of git's configuration"}},
 		"a broken one":   {map[string]string{".git/config": "[include]\n path = ~/broken\n"}, []string{"unread broken: cannot be read: line 3 is none of git's configuration"}},
 		"another user's": {map[string]string{".git/config": "[include]\n path = ~root/x\n"}, []string{"unread config: cannot be read: it includes a file whose place only git knows"}},
 		"a loop":         {map[string]string{".git/config": "[include]\n path = config\n"}, []string{"unread config: cannot be read: its files include each other too deeply"}},
@@ -242,4 +244,11 @@ func TestSparseCheckout(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Empty(t, Project(root, "/home/me").Items)
+}
+
+// A configuration whose files include each other many times is read in a bounded time, and is unread.
+func TestManyIncludes(t *testing.T) {
+	root := repository(t, map[string]string{".git/config": "[include]\n" + strings.Repeat(" path = config\n", 50)})
+	require.ElementsMatch(t, []string{"unread config: cannot be read: its files include each other too deeply", "unread config: cannot be read: it is one of too many files"},
+		lines(Project(root, "/home/me")))
 }
