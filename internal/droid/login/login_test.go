@@ -193,6 +193,19 @@ func TestLoginIsEnded(t *testing.T) {
 	})
 }
 
+// The cause of the end is the answer also if droid has exited before it is looked at.
+func TestLoginIsEndedAndDroidExits(t *testing.T) {
+	for range 20 { // the two are chosen from at random
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			link := func(string) { cancel(login.ErrDeclined); synctest.Wait() }
+			start := fakelogin.Start(func(c *fakelogin.Conversation) { c.Open(fakelogin.Address); c.AwaitEnd() })
+			_, err := login.Do(ctx, start, login.Pairing, login.Listener{Link: link}, zap.NewNop())
+			require.ErrorIs(t, err, login.ErrDeclined)
+		})
+	}
+}
+
 // Anything but a web address is not shown.
 func TestNoLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

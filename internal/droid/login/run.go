@@ -116,6 +116,9 @@ func (r *attempt) call(ctx context.Context, answered chan loginAnswer, method st
 	for {
 		select {
 		case a := <-answered:
+			if errors.Is(a.err, jsonrpc.ErrGone) && ctx.Err() != nil { // the end of ctx ended droid
+				return nil, context.Cause(ctx)
+			}
 			return a.result, a.err
 		case address, open := <-links:
 			if !open {
