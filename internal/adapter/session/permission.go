@@ -95,7 +95,7 @@ func (r *permissionRequest) close(outcome updates.Outcome) {
 	switch outcome {
 	case updates.Refused:
 		r.decision = render.Refusal()
-	case updates.Withdrawn:
+	case updates.Unanswered:
 		return
 	}
 	d := r.decision

@@ -55,7 +55,7 @@ func (r *questionRequest) close(outcome updates.Outcome) {
 			s.update(s.show.ShowUnasked(r.shown)...)
 		}
 	}
-	if outcome == updates.Withdrawn {
+	if outcome == updates.Unanswered {
 		return // droid does not wait for an answer
 	}
 	if client := s.proc.Client(); client != nil {

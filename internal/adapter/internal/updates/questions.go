@@ -45,8 +45,8 @@ const (
 	NotWithdrawn Outcome = iota
 	// Refused: it was withdrawn, and droid must get a refusal.
 	Refused
-	// Withdrawn: it was withdrawn, and droid no longer waits for an answer.
-	Withdrawn
+	// Unanswered: it was withdrawn, and nothing answers it, as droid no longer waits or has not asked.
+	Unanswered
 )
 
 // Open adds a question behind the open ones. Close ends it, as does withdrawing it while it waits; then atEnd is called with its outcome,
@@ -81,7 +81,7 @@ func (q *Question) Run(ctx context.Context, s *Sender, steps render.Dialog) Outc
 		limit, cancel := context.WithTimeout(ctx, q.Limit)
 		defer cancel()
 		ctx = limit
-		defer func() { q.Late = q.outcome == Withdrawn && limit.Err() == context.DeadlineExceeded }()
+		defer func() { q.Late = q.outcome == Unanswered && limit.Err() == context.DeadlineExceeded }()
 	}
 	for q.outcome == NotWithdrawn {
 		step, more := steps.Next()
@@ -134,7 +134,7 @@ func (q *Question) Close() Outcome {
 }
 
 // Withdraw withdraws the question. The caller of Questions.Open must close it.
-func (q *Question) Withdraw() { q.setOutcome(Withdrawn) }
+func (q *Question) Withdraw() { q.setOutcome(Unanswered) }
 
 // Context returns a context that ends with ctx, and as soon as the question is withdrawn. The caller must call cancel.
 func (q *Question) Context(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
@@ -148,7 +148,7 @@ func (q *Question) IsWithdrawn() bool { return q.outcome != NotWithdrawn }
 // setOutcome sets the outcome of a question, and closes the question if it is in WaitUntil or Run; otherwise the caller of Questions.Open
 // closes it later, and until then it stays first in line. A refusal that droid has not got ends with droid.
 func (q *Question) setOutcome(how Outcome) {
-	if q.outcome != NotWithdrawn && how != Withdrawn || !slices.Contains(q.of.open, q) {
+	if q.outcome != NotWithdrawn && how != Unanswered || !slices.Contains(q.of.open, q) {
 		return
 	}
 	q.outcome = how
@@ -182,12 +182,12 @@ func (d *Questions) Block() bool {
 
 // Withdraw withdraws the question for a request of droid's, because droid no longer waits for it.
 func (d *Questions) Withdraw(id string) {
-	d.withdraw(Withdrawn, func(q *Question) bool { return q.id == id })
+	d.withdraw(Unanswered, func(q *Question) bool { return q.id == id })
 }
 
 // DroidExited withdraws the questions of a droid that has exited, or was replaced, without an answer to it.
 func (d *Questions) DroidExited() {
-	d.withdraw(Withdrawn, func(q *Question) bool { return q.id != "" })
+	d.withdraw(Unanswered, func(q *Question) bool { return q.id != "" })
 }
 
 // Refuse withdraws droid's questions. The function given to Questions.Open then refuses them to droid: at once if they wait, otherwise
@@ -195,7 +195,7 @@ func (d *Questions) DroidExited() {
 func (d *Questions) Refuse() { d.withdraw(Refused, func(q *Question) bool { return q.id != "" }) }
 
 // End withdraws all questions, because the session ends.
-func (d *Questions) End() { d.withdraw(Withdrawn, func(*Question) bool { return true }) }
+func (d *Questions) End() { d.withdraw(Unanswered, func(*Question) bool { return true }) }
 
 func (d *Questions) withdraw(how Outcome, which func(*Question) bool) {
 	for _, q := range slices.Clone(d.open) {

@@ -36,7 +36,7 @@ func TestQuestionsAreAQueue(t *testing.T) {
 				w.monitor.Go(func() {
 					q := d.Open(id, nil)
 					how := q.Run(ctx, w.Sender, waiting{})
-					did = append(did, id+map[Outcome]string{NotWithdrawn: " answered", Refused: " refused", Withdrawn: " withdrawn"}[how])
+					did = append(did, id+map[Outcome]string{NotWithdrawn: " answered", Refused: " refused", Unanswered: " withdrawn"}[how])
 					q.Close()
 				})
 			})
@@ -98,6 +98,6 @@ func TestRefusalEndsWithDroid(t *testing.T) {
 	d.Refuse() // while it does not wait, as when a permission is prepared
 	require.Empty(t, outcomes)
 	d.DroidExited()
-	require.Equal(t, Withdrawn, q.Close())
-	require.Equal(t, []Outcome{Withdrawn}, outcomes)
+	require.Equal(t, Unanswered, q.Close())
+	require.Equal(t, []Outcome{Unanswered}, outcomes)
 }
