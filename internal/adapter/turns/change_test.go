@@ -80,7 +80,8 @@ func TestCommandThatIsAChange(t *testing.T) {
 	require.Empty(t, m.actionsOf(func() { m.Accept(3, ToDroid) }))
 	require.Equal(t, []Action{End{ID: 2}, Begin{later}}, m.actionsOf(func() { m.Complete(2) }))
 	require.Empty(t, m.actionsOf(func() { m.Accept(4, ToDroid) }))
-	require.Equal(t, []Action{End{ID: 3, Err: errSome}, End{ID: 4, Err: errSome}}, m.actionsOf(func() { m.FailSince(2, errSome) }))
+	require.Equal(t, []Action{End{ID: 4, Err: errSome}}, m.actionsOf(func() { m.FailSince(3, errSome) }), "not the one itself")
+	require.Equal(t, []Action{End{ID: 3, Err: errSome}}, m.actionsOf(func() { m.FailSince(2, errSome) }))
 
 	m = recording()
 	m.Accept(1, ToDroid)
