@@ -111,14 +111,20 @@ var textSecrets = sync.OnceValue(func() []textSecret {
 		// the user in a URL, and parameters of it
 		{[]string{"://"}, regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s"'<>@]+@`), "${1}" + Mark + "@"},
 		{secretWords, regexp.MustCompile(`(?i)([?&][\w.-]*(?:token|key|secret|password|auth|signature)[\w.-]*=)[^&\s"'#]+`), "${1}" + Mark},
-		// headers
-		{[]string{"authorization", "api-key", "cookie"}, regexp.MustCompile(`(?i)((?:authorization|x-api-key|api-key|cookie)["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)\s+)?)[^\s"',;]+`), "${1}" + Mark},
+		// headers: a credential may follow a scheme of any name
+		{[]string{"authorization"}, regexp.MustCompile(`(?i)(authorization` + assigns + `)(?:((?:bearer|basic|token)\s+)[^\s"',;]+|[^\s"',;]+(?:[ \t]+[^\s"',;]+)?)`), "${1}${2}" + Mark},
+		{[]string{"api-key"}, regexp.MustCompile(`(?i)(api-key` + assigns + `)[^\s"',;]+`), "${1}" + Mark},
+		{[]string{"cookie"}, regexp.MustCompile(`(?i)(cookie` + assigns + `)[^\s"',;]+(?:;[ \t]*[^\s"',;]+)*`), "${1}" + Mark},
 		{[]string{"bearer"}, regexp.MustCompile(`(?i)\b(bearer\s+)[\w.~+/=-]{8,}`), "${1}" + Mark},
-		// assignments, in a shell or a file
-		{secretWords, regexp.MustCompile(`(?i)\b(\w*(?:api_?key|token|secret|password|passwd|passphrase)\s*[=:]\s*["']?)[^\s"'&;,)]{6,}`), "${1}" + Mark},
-		{[]string{"private key"}, regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^-]*`), "${1}" + Mark},
+		// assignments, in a shell or a file, and flags
+		{secretWords, regexp.MustCompile(`(?i)\b(\w*(?:(?:api|access|secret|private)_?key|token|secret|password|passwd|passphrase)` + assigns + `)(?:[^\s"'&;,)\\]|\\[^"']){6,}`), "${1}" + Mark},
+		{secretWords, regexp.MustCompile(`(?i)(--[\w-]*(?:(?:api|access|secret|private)-?key|token|secret|password|passwd|passphrase)[ \t]+["']?)[^\s"'&;,)-][^\s"'&;,)]{5,}`), "${1}" + Mark},
+		{[]string{"private key"}, regexp.MustCompile(`(?s)(-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)(?:.*?(-----END)|[^-]*)`), "${1}" + Mark + "${2}"},
 	}
 })
+
+// assigns matches what stands between a name, possibly in quotes, and its value. The quotes may be escaped, as in a text of JSON.
+const assigns = `\\*["']?\s*[:=]\s*\\*["']?`
 
 type textSecret struct {
 	words   []string
@@ -165,14 +171,17 @@ const (
 	learned                   // the same, and it is one in other lines, too
 )
 
+// secretSuffixes end the names of members with secrets.
+var secretSuffixes = []string{"apikey", "accesskey", "secretkey", "privatekey", "token", "password", "passphrase", "secret"}
+
 // named returns how the value of a member is treated.
 func named(key string) visibility {
 	key = strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(key, "-", ""), "_", ""))
 	switch {
 	case key == "env" || key == "environment" || key == "headers":
 		return learned
-	case strings.HasSuffix(key, "apikey"), strings.HasSuffix(key, "token"), strings.HasSuffix(key, "password"), strings.HasSuffix(key, "secret"),
-		slices.Contains([]string{"authorization", "proxyauthorization", "cookie", "setcookie", "passwd", "passphrase", "credentials", "bearer", "privatekey"}, key):
+	case slices.ContainsFunc(secretSuffixes, func(suffix string) bool { return strings.HasSuffix(key, suffix) }),
+		slices.Contains([]string{"authorization", "proxyauthorization", "cookie", "setcookie", "passwd", "credentials", "bearer"}, key):
 		return learned
 	}
 	return plain
