@@ -156,6 +156,15 @@ func TestGatewaysWithoutAList(t *testing.T) {
 		{http.NotFound, true, "has no list of models (HTTP 404 at"},
 		{at("/v1/models", "<html>"), true, "has no list of models"},
 		{func(w http.ResponseWriter, _ *http.Request) { http.Error(w, secret, http.StatusBadGateway) }, false, "HTTP 502"},
+		{at("/v1/models", ""), true, "has no list of models"},
+		{at("/v1/models", `{"data":"none"}`), true, "has no list of models"},
+		{func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte(`{"data":[{"id":`)) // and the connection is cut
+		}, false, "unexpected EOF"},
+		{at("/v1/models", `{"error":{"message":"no such page"}}`), true, "has no list of models"},
+		{func(w http.ResponseWriter, _ *http.Request) { http.Error(w, secret, http.StatusTooManyRequests) }, false, "HTTP 429"},
+		{func(w http.ResponseWriter, _ *http.Request) { http.Error(w, secret, http.StatusRequestTimeout) }, false, "HTTP 408"},
 		{func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte(`{"data":[{"id":"` + strings.Repeat("a", maxBytes) + `"}]}`))
 		}, false, "longer than"},

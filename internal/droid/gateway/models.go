@@ -34,7 +34,8 @@ type List struct {
 	base  string   // the URL below which the API is
 }
 
-// NoListError means that the gateway answered with 4xx: it has no list, or refuses the credentials.
+// NoListError means that the gateway has no list, or refuses the credentials: it answered with 4xx, except where that is only for now, or with
+// something else than a list.
 type NoListError struct {
 	Status int
 	host   string
@@ -50,7 +51,7 @@ func (e *NoListError) Error() string {
 }
 
 // Models asks the gateway for its models: below the base URL at /v1/models, then at /models; what answers tells where the API is. The error
-// is a *NoListError if the gateway answered both with 4xx. No redirect to another host is followed.
+// is a *NoListError if the gateway has neither. No redirect to another host is followed.
 func (g *Gateway) Models(ctx context.Context) (List, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
@@ -134,9 +135,10 @@ func (g *Gateway) page(ctx context.Context, client *http.Client, base, after str
 	}
 	defer response.Body.Close()
 	switch status := response.StatusCode; {
-	case status >= 400 && status < 500:
+	case status == http.StatusOK:
+	case status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests:
 		return 0, &NoListError{status, g.Host()}
-	case status != http.StatusOK:
+	default:
 		return 0, g.unusable(fmt.Errorf("it answered with HTTP %d", status))
 	}
 	body := &io.LimitedReader{R: response.Body, N: left}
@@ -144,10 +146,13 @@ func (g *Gateway) page(ctx context.Context, client *http.Client, base, after str
 		if body.N <= 0 {
 			err = fmt.Errorf("it is longer than %d bytes", maxBytes)
 		}
-		if ctx.Err() == nil && body.N > 0 {
+		if errors.Is(err, io.EOF) || errors.As(err, new(*json.SyntaxError)) || errors.As(err, new(*json.UnmarshalTypeError)) {
 			err = &NoListError{http.StatusNotFound, g.Host()} // a page for people
 		}
 		return 0, g.unusable(err)
+	}
+	if into.Data == nil { // an answer of another kind, such as an error
+		return 0, &NoListError{http.StatusNotFound, g.Host()}
 	}
 	return body.N, nil
 }
