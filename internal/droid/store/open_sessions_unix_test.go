@@ -82,6 +82,24 @@ func TestThreadWithUnreadableLinks(t *testing.T) {
 	require.ErrorContains(t, err, "reading droid's sessions", "droid's own UI may have compacted it")
 }
 
+// A thread whose newest session cannot be looked at is unknown: the one before it would be an outdated conversation.
+func TestThreadWithUnreadableSession(t *testing.T) {
+	s := newStore(t)
+	path := s.session("a", abs("/w"), 1)
+	s.goesOn("a", "b", 1)
+	s.goesOn("b", "c", 2)
+	require.Equal(t, []string{"a"}, s.Thread("a"), "the others are not there")
+	loop := filepath.Join(filepath.Dir(path), "c"+transcript)
+	require.NoError(t, os.Symlink(filepath.Base(loop), loop)) // to itself: it cannot be read
+	ids, err := s.Store.Thread("a")
+	require.Nil(t, ids)
+	require.ErrorContains(t, err, "too many levels")
+	require.ErrorContains(t, err, "see that you may read")
+	require.NoError(t, os.Remove(loop))
+	s.session("c", abs("/w"), 2)
+	require.Equal(t, []string{"a", "b", "c"}, s.Thread("a"))
+}
+
 // A mark that cannot be checked is not reported as absent.
 func TestUncheckableMark(t *testing.T) {
 	s := newStore(t)

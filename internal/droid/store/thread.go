@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"os"
 	"slices"
 	"time"
 
@@ -28,7 +29,24 @@ func (s *Store) Thread(id string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newFamily(links, files).thread(id), nil
+	ids := newFamily(links, files).thread(id)
+	for l, more := links.Next(ids[len(ids)-1]); more; l, more = links.Next(l.To) {
+		if err := s.checkReadable(l.To); err != nil {
+			return nil, errUnknownThread(err)
+		}
+	}
+	return ids, nil
+}
+
+// checkReadable returns an error if it cannot be told whether the store has a session.
+func (s *Store) checkReadable(id string) error {
+	dirs, _, err := s.directories()
+	for _, d := range dirs {
+		if _, err := os.Stat(d.file(id + transcript)); err != nil && !isMissing(err) {
+			return err
+		}
+	}
+	return err
 }
 
 // Title returns the title by which List lists the thread with this newest session, "" if it has none or the session is not in the store.
