@@ -1,12 +1,43 @@
 package droid
 
 import (
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/stream"
 )
+
+// While a process that is checked gets other settings, it stays checked: droid may report what it runs at any time.
+func TestChecksHaveNoGap(t *testing.T) {
+	c, _ := newPeerOf(t, "1.220.0", func(stdout io.Reader, stdin io.WriteCloser) *Client {
+		return newClient(stdout, stdin, nil, func([]byte) error { return nil }, nil, shortBounds)
+	})
+	runtime := Runtime{CWD: t.TempDir(), Excluded: &projectconfig.Layer{Items: []projectconfig.Item{{Kind: projectconfig.Allowed}}}}
+	c.env = []string{"HOME=" + writeHome(t, nil)}
+	c.setVersion(stream.Version{Major: 1, Minor: 220})
+	require.NoError(t, c.SetRuntime(runtime))
+	set := async(func() error {
+		for range 500 {
+			if err := c.SetRuntime(runtime); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for {
+		require.NotNil(t, c.checks.Load())
+		require.NotNil(t, c.Excluded())
+		select {
+		case err := <-set:
+			require.NoError(t, err)
+			return
+		default:
+		}
+	}
+}
 
 // droid's reports of what it runs are compared with what it may run.
 func TestForbidden(t *testing.T) {

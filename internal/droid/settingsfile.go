@@ -137,17 +137,20 @@ func (c *Client) SetRuntime(r Runtime) error {
 		noHooks = fmt.Errorf("%w: those of a project that is not trusted are left out, and with them all others", ErrHooks)
 	}
 	c.hooked.Store(len(r.Hooks) > 0 && noHooks == nil)
-	if c.checks.Store(nil); r.Excluded != nil {
-		k := &processChecks{home: Home(c.env), hooks: []string{noTask.Command}}
+	var checks *processChecks
+	var without *projectconfig.Layer
+	if r.Excluded != nil {
+		checks = &processChecks{home: Home(c.env), hooks: []string{noTask.Command}}
 		for _, h := range r.Hooks {
-			k.hooks = append(k.hooks, h.Command)
+			checks.hooks = append(checks.hooks, h.Command)
 		}
-		c.checks.Store(k)
+		if len(r.Excluded.Items) > 0 {
+			without = r.Excluded
+		}
 	}
+	c.checks.Store(checks) // once: the reader uses them meanwhile
 	c.given.Store(r.Project)
-	if c.without.Store(nil); r.Excluded != nil && len(r.Excluded.Items) > 0 {
-		c.without.Store(r.Excluded)
-	}
+	c.without.Store(without)
 	return noHooks
 }
 
