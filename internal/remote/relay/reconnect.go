@@ -140,13 +140,14 @@ func (r *Reconnector) Read(ctx context.Context) ([]byte, error) {
 func (r *Reconnector) Write(ctx context.Context, line []byte) error {
 	var h jsonrpc.Head
 	var p *pendingMessage
+	link := 0 // the only one that gets the message; 0 for any
 	ok := json.Valid(line)
 	if ok {
 		h, ok = jsonrpc.ReadHead(line)
 	}
 	if ok {
 		var held bool
-		if line, p, held = r.sends(line, h); held {
+		if line, p, link, held = r.sends(line, h); held {
 			return nil
 		}
 	}
@@ -155,8 +156,11 @@ func (r *Reconnector) Write(ctx context.Context, line []byte) error {
 		if err != nil {
 			return err
 		}
-		if !r.begin(p, conn) {
+		switch now := r.begin(p, conn); {
+		case now == 0:
 			continue
+		case link != 0 && link != now:
+			return nil // received sends it where the question comes again: another server may use the ID for another one
 		}
 		err = r.write(ctx, conn, line)
 		if err == nil || ctx.Err() != nil || !r.canResume(err) {
@@ -230,17 +234,17 @@ func (r *Reconnector) await(ctx context.Context) (MessageConn, error) {
 	}
 }
 
-// begin records that a request is being sent to a connection. It reports false if that is no longer the current one.
-func (r *Reconnector) begin(p *pendingMessage, conn MessageConn) bool {
+// begin records that a request is being sent to a connection. It returns the number of the link, 0 if that is no longer the current one.
+func (r *Reconnector) begin(p *pendingMessage, conn MessageConn) (link int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.conn != conn {
-		return false
+		return 0
 	}
 	if p != nil {
 		p.sent = true
 	}
-	return true
+	return r.links
 }
 
 func (r *Reconnector) fromQueue() []byte {
@@ -293,17 +297,16 @@ func member(line []byte, at int) []byte {
 
 func sessionOf(object []byte) string { return rawjson.Unquote(rawjson.Field(object, "sessionId")) }
 
-// sends records a message of the editor, and returns it as it is sent, with what is pending then. held reports that sendRefused sends it:
-// it is about a request that a replaced server has refused, or comes behind one about the same session. No cancel of a prompt that runs is
-// held: a server refuses only clients without one.
-func (r *Reconnector) sends(line []byte, h jsonrpc.Head) (_ []byte, _ *pendingMessage, held bool) {
+// sends records a message of the editor, and returns it as it is sent, with what is pending then, and of an answer the link on which the
+// question came last. held reports that sendRefused sends it: it is about a request that a replaced server has refused, or comes behind one
+// about the same session. No cancel of a prompt that runs is held: a server refuses only clients without one.
+func (r *Reconnector) sends(line []byte, h jsonrpc.Head) (_ []byte, _ *pendingMessage, link int, held bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	session := sessionOf(params(line, h))
 	switch {
 	case h.Method == "":
-		r.answers(line, h)
-		return line, nil, false
+		return line, nil, r.answers(line, h), false
 	case h.ID == nil:
 		requestID := rawjson.Field(params(line, h), "requestId")
 		for _, p := range r.pending {
@@ -313,7 +316,7 @@ func (r *Reconnector) sends(line []byte, h jsonrpc.Head) (_ []byte, _ *pendingMe
 				held = held || p.refused
 			}
 		}
-		return line, nil, held
+		return line, nil, 0, held
 	case h.Method == "initialize":
 		if id := rawjson.Unquote(MetaField(params(line, h), "clientId")); id != "" {
 			r.id = id
@@ -326,21 +329,23 @@ func (r *Reconnector) sends(line []byte, h jsonrpc.Head) (_ []byte, _ *pendingMe
 	held = session != "" && slices.ContainsFunc(r.pending, func(p *pendingMessage) bool { return p.refused && p.session == session })
 	p := &pendingMessage{line: bytes.Clone(line), id: bytes.Clone(h.ID), method: h.Method, session: session, sent: held, refused: held}
 	r.pending = append(r.pending, p)
-	return p.line, p, held
+	return p.line, p, 0, held
 }
 
-// answers records an answer of the editor. It is kept, since the server asks again if the answer was lost with the link.
-func (r *Reconnector) answers(line []byte, h jsonrpc.Head) {
+// answers records an answer of the editor, and returns the link on which the question came last, 0 if it is unknown. The answer is kept, since
+// the server asks again if it was lost with the link.
+func (r *Reconnector) answers(line []byte, h jsonrpc.Head) (link int) {
 	key := jsonrpc.IDKey(h.ID)
 	q := r.questions[key]
 	if q == nil || q.answer != nil {
-		return
+		return 0
 	}
 	q.answer = bytes.Clone(line)
 	if r.answered = append(r.answered, key); len(r.answered) > maxAnswers {
 		delete(r.questions, r.answered[0])
 		r.answered = r.answered[1:]
 	}
+	return q.link
 }
 
 // received handles a message of the server, and returns what the editor gets; nil for nothing.
