@@ -152,6 +152,7 @@ func TestUnusualJSONCounts(t *testing.T) {
 		{"hooks.json", `{"__proto__":` + hook + `}`, Hook, false},
 		{"hooks.json", `{"Stop":{"hooks":[{"command":"x"}]}}`, Hook, false},
 		{"hooks.json", `{"Stop":["x"]}`, Hook, false},
+		{"hooks.json", `{"Stop":[{"hooks":[],"type":"command","command":"x"}]}`, Hook, false},
 		{"hooks/hooks.json", `{"Stop":[{"hooks":[{"command":["x"]}]}]}`, Hook, false},
 		{"settings.json", `{"hooks":[]}`, Hook, false},
 		{"settings.json", `{"hooks":{"hooksDisabled":true}}`, Setting, false},
@@ -186,6 +187,22 @@ func TestUnusualJSONCounts(t *testing.T) {
 		require.Equal(t, tc.kind == Setting || tc.kind == Unread, len(got.Inseparable()) == 1, "%s %s", tc.file, tc.text)
 		require.Equal(t, tc.kind == UnknownKey, len(got.Except(UnknownKey).Items) == 0)
 	}
+}
+
+// A command counts, whether or not a list of hooks is beside it: droid's reader of plugins runs it if the event's first entry has no list.
+func TestHooksInBothForms(t *testing.T) {
+	does := func(evil string) (lines []string, sums map[string]bool) {
+		sums = map[string]bool{}
+		for _, i := range Project(repository(t, map[string]string{".factory/hooks.json": `{"Stop":[{"type":"command","command":"true"},
+			{"type":"command","command":"` + evil + `","hooks":[]},{"type":"command","command":"` + evil + `","hooks":[{"type":"command","command":"echo"}]}]}`}), "/home/me").Items {
+			lines, sums[i.Sum()] = append(lines, i.Does), true
+		}
+		return lines, sums
+	}
+	lines, sums := does("./evil")
+	require.Equal(t, []string{"true", "./evil", "./evil", "echo"}, lines)
+	_, others := does("./worse")
+	require.NotEqual(t, sums, others)
 }
 
 // droid runs a command whose text begins with "#!", whatever its name. On file systems without modes (NTFS, WSL), every file is executable.

@@ -217,8 +217,8 @@ func (r *reader) hooks(path string, value any) {
 func (r *reader) hookEntry(path, event string, entry any) {
 	fields, _ := entry.(map[string]any)
 	commands, ok := fields["hooks"].([]any)
-	if !ok {
-		commands = []any{entry}
+	if _, both := fields["command"]; both || !ok { // droid ignores the list of a plugin's hook if the event's first one has none (0.99 to 0.225)
+		commands = append([]any{entry}, commands...)
 	}
 	name := event
 	if matcher, _ := fields["matcher"].(string); matcher != "" && matcher != "*" {
