@@ -37,7 +37,9 @@ func (r *reader) programs(root string) {
 			path := filepath.Join(dirs[0], e.Name())
 			info, err := os.Stat(path)
 			switch {
-			case err != nil: // a dangling link
+			case config.IsAbsent(err): // a dangling link
+			case err != nil:
+				r.unread(Program, path, err)
 			case info.IsDir():
 				dirs = append(dirs, path)
 			default:

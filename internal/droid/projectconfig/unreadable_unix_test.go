@@ -24,3 +24,15 @@ func TestUnreadableFiles(t *testing.T) {
 	require.Len(t, got.Of(Hook), 1)
 	require.Len(t, got.Of(Program), 1)
 }
+
+// A command that cannot be looked at may be a program; a dangling link is none.
+func TestUnreadableCommand(t *testing.T) {
+	root := repository(t, map[string]string{".factory/commands/x.md": "x"})
+	commands := filepath.Join(root, ".factory", "commands")
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(commands, "dangling.md")))
+	require.Empty(t, Project(root, "/home/me").Items)
+	require.NoError(t, os.Symlink("loop.md", filepath.Join(commands, "loop.md")))
+	got := Project(root, "/home/me").Of(Program)
+	require.Len(t, got, 1)
+	require.True(t, got[0].Unread)
+}
