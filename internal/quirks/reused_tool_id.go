@@ -45,12 +45,13 @@ func (n *Normalizer) claim(u stream.ToolUse, snapshot bool) *openCall {
 // uniqueID returns raw, or raw with the first free suffix from "~2" on.
 func (t *tools) uniqueID(raw string) string {
 	id := raw
-	for i := 2; ; i++ {
+	for {
 		if _, taken := t.used[id]; !taken {
 			t.used[id] = struct{}{}
 			return id
 		}
-		id = fmt.Sprintf("%s~%d", raw, i)
+		t.reused[raw]++ // no suffix becomes free again
+		id = fmt.Sprintf("%s~%d", raw, t.reused[raw]+1)
 	}
 }
 

@@ -28,12 +28,13 @@ type openCall struct {
 type tools struct {
 	newest map[string]*openCall // by raw ID
 	used   map[string]struct{}
+	reused map[string]int // how often each raw ID was taken
 	open   []*openCall
 	epoch  int // number of model calls
 }
 
 func newTools() tools {
-	return tools{newest: map[string]*openCall{}, used: map[string]struct{}{}}
+	return tools{newest: map[string]*openCall{}, used: map[string]struct{}{}, reused: map[string]int{}}
 }
 
 // noInput is the input of a call while none is known.
