@@ -10,10 +10,7 @@ import (
 
 var errLate = errors.New("the editor has not answered in time")
 
-// readEditor reads a file through the editor: its text with
-//
-//	or \r
-//	line endings. Errors other than errLate are the editor's.
+// readEditor reads a file through the editor: its text with the line ending "\n" or "\r\n". Errors other than errLate are the editor's.
 func (d *Overlay) readEditor(ctx context.Context, path string) (string, error) {
 	return readText(ctx, d.editor, path)
 }

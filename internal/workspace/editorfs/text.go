@@ -49,11 +49,7 @@ func readable(data []byte) (string, lineEnds, error) {
 	return string(data), noEnds, nil
 }
 
-// plain returns a text with
-//
-//	for \r
-//
-// .
+// plain returns a text with "\n" for "\r\n".
 func plain(text string) string {
 	if !strings.Contains(text, "\r") {
 		return text
@@ -61,9 +57,7 @@ func plain(text string) string {
 	return strings.ReplaceAll(text, "\r\n", "\n")
 }
 
-// withEnds converts a text with
-//
-//	line endings to the given ones.
+// withEnds converts a text with the line ending "\n" to the given one.
 func withEnds(text string, e lineEnds) string {
 	if e == crlf {
 		return strings.ReplaceAll(text, "\n", "\r\n")
