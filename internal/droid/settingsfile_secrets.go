@@ -14,16 +14,12 @@ import (
 // so may be the headers of its models; the model can read the file without a question. So they are in it only while droid reads it
 // (measured, 0.99.0 to 0.225.2):
 //
-//   - models: from the start until SetRuntime. A droid that has no session asks no model.//
-//   - from before initialize_session or load_session is sent, to a droid that has said something,
-//     until it is answered. A droid
-//     that stream.ReadsSettingsLate is true of may read the file twice after that, and ends
-//     the servers that are not in it: until it asks the model, or, where no prompt comes, for 1 s
-//     and four times what the answer took, bounds.late at most. (Seen: 0.04 s after it, 0.32 s where
-//     ten droids started at once on two processors, 0.45 s with 0.215; never later than that it asks
-//     the model.)
-//   - before 0.215, from a call of Task until the subagent has begun, which is a droid
-//     that reads the file as it starts.
+//   - models: from the start until SetRuntime. A droid that has no session asks no model.
+//   - from before initialize_session or load_session is sent, to a droid that has said something, until it is answered. A droid that
+//     stream.ReadsSettingsLate is true of may read the file twice after that, and ends the servers that are not in it: until it asks the
+//     model, or, where no prompt comes, for 1 s and four times what the answer took, bounds.late at most. (Seen: 0.04 s after it, 0.32 s
+//     where ten droids started at once on two processors, 0.45 s with 0.215; never later than that it asks the model.)
+//   - before 0.215, from a call of Task until the subagent has begun, which is a droid that reads the file as it starts.
 //
 // droid also reads the file when one of the user's settings files changes. It keeps its servers then, so they are not written back for
 // that. Everything else stays in the file.
