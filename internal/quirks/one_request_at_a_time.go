@@ -20,7 +20,7 @@ type pendingRequest struct {
 	requestID string
 	event     Event
 	subagent  *subagent // requesting subagent, nil for droid itself
-	emitted   bool      // emitted
+	emitted   bool
 }
 
 // RequestAnswered records that a request was answered; refused means by cancel. It returns the next request that was held back, if any.
@@ -83,10 +83,7 @@ func (n *Normalizer) removeRequest(requestID string) {
 
 // permissionResolved withdraws a request that was answered elsewhere, and marks the allowed tools as running.
 func (n *Normalizer) permissionResolved(ev stream.PermissionResolved) {
-	if len(n.requests) > 0 && n.requests[0].requestID == ev.RequestID {
-		n.emit(RequestWithdrawn{RequestID: ev.RequestID})
-	}
-	n.removeRequest(ev.RequestID)
+	n.withdrawRequests(func(a pendingRequest) bool { return a.requestID == ev.RequestID })
 	if n.subagentResolved(ev) {
 		return
 	}

@@ -142,6 +142,14 @@ func TestQuirk40_RequestWhileTheTurnIsStopped(t *testing.T) {
 		`permission r asked by subagent "look" for 11111111.a Execute (exec); options `)
 }
 
+// One that droid settles before it was returned is not withdrawn: nobody has it.
+func TestQuirk40_RequestSettledWhileTheTurnIsStopped(t *testing.T) {
+	k := startsTask(t, childOne).push(inBackground("t", childOne)).interrupt().push(asks(childOne, "r", "a"))
+	k.lines = nil
+	k.push(stream.PermissionResolved{RequestID: "r", SelectedOption: stream.OptionCancel}).says()
+	k.push(completed("cancelled", "u1"), idle).says(`turn ended, prompt "p1", cancelled, reason "cancelled"`)
+}
+
 // A subagent that is waited for ends with its call, however that ends.
 func TestQuirk40_ForegroundEndsWithItsCall(t *testing.T) {
 	k := startsTask(t, childOne).push(asks(childOne, "r", "a"))
