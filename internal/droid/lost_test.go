@@ -39,8 +39,10 @@ func TestTooLongLineIsReported(t *testing.T) {
 	id := p.expect(methodLoad).ID
 	p.send(`"type":"response","id":"%s","result":{"session":{"title":"%s"}}`, id, long)
 	require.ErrorContains(t, <-failed, "droid's answer of 4.2 MB is too long")
+	_, err := c.Initialize(context.Background(), InitializeParams{CWD: "/w"})
+	require.ErrorIs(t, err, ErrHasSession, "droid may have loaded it")
 
-	_, err := p.out.Write([]byte(long + long + "\n"))
+	_, err = p.out.Write([]byte(long + long + "\n"))
 	require.NoError(t, err)
 	require.Equal(t, stream.Lost{}, size(<-c.Events()), "no JSON at all")
 	require.EqualValues(t, 4, c.noMessages.Load())

@@ -307,6 +307,9 @@ func (c *Client) emit(e stream.Event) {
 	}
 }
 
+// codeLost is the code of the RPCError of a call whose answer was too long: what droid did is unknown. droid's own codes are negative.
+const codeLost = 1
+
 // handleLost handles a skipped line that is too long. If its beginning shows that it answers a call, the call fails. If it is a request,
 // droid gets an error. Any line but an answer becomes a Lost event.
 func (c *Client) handleLost(size int64, head []byte) {
@@ -317,7 +320,7 @@ func (c *Client) handleLost(size int64, head []byte) {
 	_ = json.Unmarshal(begin.ID, &id) // without a valid ID nothing waits for an answer
 	switch {
 	case id != "" && begin.Response:
-		c.respond(&stream.Response{ID: id, Err: &stream.RPCError{Code: jsonrpc.CodeInternalError,
+		c.respond(&stream.Response{ID: id, Err: &stream.RPCError{Code: codeLost,
 			Message: fmt.Sprintf("droid's answer of %.1f MB is too long; %.1f MB can be read", float64(size)/1e6, stream.MaxLine/1e6)}})
 		return
 	case id != "":

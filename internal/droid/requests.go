@@ -102,7 +102,8 @@ func (c *Client) open(ctx context.Context, method string, params any, id string)
 	defer func() { c.settings.opened(c.Version()) }()
 	info := new(stream.SessionInfo)
 	if err := c.Call(ctx, method, params, info); err != nil {
-		if errors.As(err, new(*stream.RPCError)) || errors.Is(err, errNotSent) {
+		refused, is := errors.AsType[*stream.RPCError](err)
+		if is && refused.Code != codeLost || errors.Is(err, errNotSent) {
 			undo()
 		}
 		return nil, err
