@@ -28,6 +28,20 @@ func (c *fakeClient) last() (m rpcMessage) {
 	return m
 }
 
+// A question's ID is that of no other, also of an earlier server: a client may still show that one's question when it connects again.
+func TestQuestionIDs(t *testing.T) {
+	seen := map[string]bool{}
+	for range 2 {
+		withServer(t, func(t *testing.T, h *testServer) {
+			c, a := h.client("Zed", everything)
+			c.opens(a, "s1")
+			a.asksPermission("s1")
+			seen[fmt.Sprint(c.last().ID)] = true
+		})
+	}
+	require.Len(t, seen, 2)
+}
+
 // A question that the agent cancels is closed, even if a client does not answer the cancel.
 func TestQuestionIsTakenBack(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {

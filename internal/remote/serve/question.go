@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/markdown"
@@ -39,7 +41,7 @@ const (
 // handleRequest handles a request of the agent.
 func (a *agent) handleRequest(line []byte, h jsonrpc.Head) {
 	s := a.server
-	q := &question{id: "s" + s.newID(), agent: a, agentID: bytes.Clone(h.ID), method: h.Method}
+	q := &question{id: uuid.NewString(), agent: a, agentID: bytes.Clone(h.ID), method: h.Method}
 	q.setLine(h.WithID(line, `"`+q.id+`"`))
 	if about := a.calls[string(rawjson.Field(q.params, "requestId"))]; about != nil && about.id != nil {
 		q.setLine(q.withParam("requestId", about.id)) // the client knows its request by its own ID

@@ -595,14 +595,14 @@ func TestAgentEnds(t *testing.T) {
 		two.take()
 		a.asksPermission("s1")
 		c.take()
-		two.take()
+		asked := two.last().ID
 		a.exit()
 		const ended = "The agent of this session has ended (exit status 3). Open the session again to go on."
 		got := c.take()
 		require.Contains(t, got, "p! "+ended)
 		require.Equal(t, ended, c.closed)
 		got = two.take()
-		require.Contains(t, got[0], "cancel s")
+		require.Equal(t, fmt.Sprint("cancel ", asked), got[0])
 		require.Equal(t, "agent: "+ended, got[1])
 		two.load("s1")
 		require.Equal(t, "session/load", own.next().Method, "by its own agent")
