@@ -3,6 +3,7 @@
 package subprocess
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,7 +30,7 @@ const clockTolerance = time.Minute
 // GroupRunning reports whether a process group with this ID exists whose leader was started around then. The start time tells it from a later
 // group with the same ID.
 func GroupRunning(id int, then time.Time) (runs bool, err error) {
-	if id <= 1 || unix.Kill(-id, 0) != nil {
+	if id <= 1 || errors.Is(unix.Kill(-id, 0), unix.ESRCH) { // it exists also where a signal is not permitted
 		return false, nil
 	}
 	all, err := processes()
