@@ -108,7 +108,9 @@ func (g *gitReader) workTree(dir string) {
 	own := dir + "/.git"
 	info, err := os.Stat(own)
 	switch {
+	case config.IsAbsent(err):
 	case err != nil:
+		g.unread(Unread, own, err)
 	case info.IsDir():
 		g.repository(own, dir)
 	default:
@@ -127,9 +129,9 @@ func (g *gitReader) workTree(dir string) {
 func (g *gitReader) bare(dir string) {
 	has := func(name string) bool {
 		_, err := os.Stat(filepath.Join(dir, name))
-		return err == nil
+		return !config.IsAbsent(err)
 	}
-	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err == nil && (has("commondir") || has("objects") && has("refs")) {
+	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); !config.IsAbsent(err) && (has("commondir") || has("objects") && has("refs")) {
 		g.repository(dir, dir)
 	}
 }
@@ -251,7 +253,7 @@ func (g *gitReader) hooks(dir string, writes bool) {
 	for _, name := range names {
 		path := dir + "/" + name
 		info, err := os.Stat(path)
-		if err != nil || info.IsDir() {
+		if config.IsAbsent(err) || err == nil && info.IsDir() {
 			continue
 		}
 		_, whole, err := g.contents(path)

@@ -36,3 +36,17 @@ func TestUnreadableCommand(t *testing.T) {
 	require.Len(t, got, 1)
 	require.True(t, got[0].Unread)
 }
+
+// A repository, or a hook of one, that cannot be looked at may be one with programs.
+func TestUnreadableRepository(t *testing.T) {
+	loop := func(root, name string) {
+		require.NoError(t, os.Symlink(filepath.Base(name), filepath.Join(root, name)))
+	}
+	root := t.TempDir()
+	loop(root, ".git")
+	require.Len(t, Project(root, "/home/me").Of(Unread), 1)
+
+	root = repository(t, map[string]string{".git/hooks/post-index-change.sample": "", ".git/refs/x": "", ".git/objects/x": ""})
+	loop(root, ".git/hooks/post-index-change")
+	require.Len(t, Project(root, "/home/me").Of(GitProgram), 1)
+}
