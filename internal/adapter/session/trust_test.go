@@ -872,6 +872,22 @@ func TestProjectChangesInATurn(t *testing.T) {
 	}
 }
 
+// Files that appear while a prompt is prepared are asked about before droid gets it.
+func TestProjectChangesDuringThePreparation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, nil)
+		require.Nil(t, r.newSession().Error)
+		r.agent.Launcher.Stat = func(path string) (os.FileInfo, error) {
+			r.write(t, ".factory/mcp.json", someServer)
+			return os.Stat(path)
+		}
+		r.ask = func(p permission) string { return p.Options[len(p.Options)-1].OptionID } // cancel the prompt
+		require.Equal(t, "cancelled", ended(r.await(r.linking("file:///x.txt"))))
+		require.Equal(t, 1, r.questions())
+		require.NotContains(t, r.told(), "droid got")
+	})
+}
+
 // changedInATurn is a project that brings a server since its prompt, id, runs for a minute.
 func changedInATurn(t *testing.T, followUp string) (r *trustRoom, id string) {
 	r = inProject(t, fakedroid.V0225, map[string]string{".factory/skills/x/SKILL.md": "x"})
