@@ -57,6 +57,22 @@ func TestCancelIsHeardWhileAFileIsRead(t *testing.T) {
 	})
 }
 
+// So is droid's death: its prompt ends before the read is given up.
+func TestDeathIsHeardWhileAFileIsRead(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		m := &mortal{script: uses(create), options: []fakedroid.Option{v}}
+		e := begin(t, m.start)
+		neverRead(t, e)
+		id := e.prompt("go")
+		synctest.Wait()
+		began := time.Now()
+		m.die()
+		require.NotNil(t, e.await(id).Error)
+		require.Less(t, time.Since(began), time.Second)
+		require.NotContains(t, e.updates(), "ask")
+	})
+}
+
 // Events before an answer of droid are applied before it, even while files are being read for earlier events.
 func TestModeIsHeardWhileAFileIsRead(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
