@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -215,6 +216,10 @@ func TestPromptBehindAModeThatFails(t *testing.T) {
 					for _, id := range []string{behind, more} {
 						require.Contains(t, ended(e.await(id)), `-32603 The prompt was not sent, because the mode did not become "Auto (Off)"`)
 					}
+					answered := func(id string) int {
+						return slices.IndexFunc(e.received(), func(m wireMessage) bool { return m.Method == "" && string(m.ID) == id })
+					}
+					require.Less(t, answered(mode), answered(behind), "the reason comes first")
 					require.Equal(t, "end_turn", e.run("I know it is auto-high"))
 					e.inside(func(s *session.Session) { require.Zero(t, s.Prompts().Changing(turns.General)) })
 					free := change("auto-high")
