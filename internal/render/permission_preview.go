@@ -49,8 +49,8 @@ func (v *View) showBefore(ev quirks.PermissionRequested, call protocol.ToolCall,
 	case v.client.HidesWaitingDiffs, len(ev.Tools) > 1, v.client.ShowsLeadingDiff && len(diffs) > 0 && len(call.Content) > 1:
 		text = append(text, contentText(v.cwd, protocol.SafeContent(call.Content)))
 	default:
-		if command := ev.Tools[0]; command.Confirmation == "exec" && command.Details.FullCommand != "" {
-			text = append(text, commandNotes(command)) // the command is the title
+		if command := ev.Tools[0]; isTitle(command) {
+			text = append(text, commandNotes(command))
 		} else {
 			text = append(text, contentText(v.cwd, others))
 		}
@@ -125,6 +125,13 @@ func signedLines(before, after string) string {
 		}
 	}
 	return b.String()
+}
+
+// isTitle reports whether the title of a request has its command as it is. It has not if the command has several lines, or tabs: other
+// commands have the same title.
+func isTitle(tool stream.PermissionToolUse) bool {
+	command := visible.Exact(tool.Details.FullCommand)
+	return tool.Confirmation == "exec" && command != "" && command == visible.Line(command)
 }
 
 // showsCommand reports whether the client shows the complete command of a request, in the title or from the input of the call.

@@ -123,6 +123,23 @@ func TestCommandInTheTitle(t *testing.T) {
 	}
 }
 
+// A client that shows titles alone gets a command as it is if its title, on one line, would be that of another command, too.
+func TestCommandThatATitleCannotShow(t *testing.T) {
+	for command, want := range map[string]string{
+		"make all":                   "Risk: medium",
+		"make \u202eall":             "Risk: medium", // its title has the escape
+		": ⏎ rm x":                   "Risk: medium",
+		":\nrm x":                    "```sh\n:\nrm x\n```\n\nRisk: medium",
+		"python - <<E\nif 0:\n f\nE": "```sh\npython - <<E\nif 0:\n f\nE\n```\n\nRisk: medium",
+		"rm a\tb":                    "```sh\nrm a\tb\n```\n\nRisk: medium",
+	} {
+		asked := commandAsked()
+		asked.Details.FullCommand = command
+		p := newHarness(protocol.ClientCapabilities{}).Permission(askedAbout(asked), nil, PermissionContext{Mode: stream.ModeNormal})
+		require.Equal(t, "notice new-1: "+always+"\n\n"+want, short(p.Before)[1], command)
+	}
+}
+
 // A client that shows the command of a call by itself need not be shown it twice.
 func TestCommandThatTheClientShows(t *testing.T) {
 	own := protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true, ShowsRequestContent: true, ShowsInputCommand: true}}
