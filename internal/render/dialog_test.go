@@ -153,6 +153,15 @@ func TestSeveralPlansDialog(t *testing.T) {
 	require.NotEmpty(t, p.Before)
 }
 
+// A plan without a name cannot be named to droid: it is refused, and not asked about again and again.
+func TestPlanWithoutAName(t *testing.T) {
+	ev := planAsked()
+	ev.Tools[0].Details.OptionNames = []string{"", "B"}
+	p := newHarness(named).Permission(ev, nil, PermissionContext{})
+	require.Equal(t, []string{"plan_0 plan_1 cancel"}, answering(t, p, "plan_0"))
+	require.Equal(t, Refusal(), p.Decision())
+}
+
 // Unexpected answers refuse, and a finished dialog keeps its decision.
 func TestAnswersOutOfTurnRefuse(t *testing.T) {
 	refused := Decision{Option: stream.OptionCancel}

@@ -88,9 +88,10 @@ func (d *permissionDialog) OptionChosen(optionID string) (offered bool) {
 	return option != ""
 }
 
+// pickPlan takes the user's choice of a plan. It refuses for a plan without a name, by which droid would be told.
 func (d *permissionDialog) pickPlan(option string) {
 	for i, name := range d.plans {
-		if planOption(i) == option {
+		if planOption(i) == option && name != "" {
 			d.decision.Plan = name
 			return
 		}
