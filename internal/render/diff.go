@@ -84,7 +84,12 @@ func (c fileChange) content(cwd string) []protocol.ToolContent {
 	}
 	before, after := orEmpty(c.old), orEmpty(c.new)
 	if c.overUnknown {
-		return []protocol.ToolContent{protocol.TextContent("The text for " + name + ":\n\n" + markdown.Fenced("", beginning(after)))}
+		shown := beginning(after)
+		text := "The text for " + name + ":\n\n" + markdown.Fenced("", shown)
+		if shown != after {
+			text += fmt.Sprintf("\n\n%d more bytes of it are not shown.", len(after)+len("…")-len(shown))
+		}
+		return []protocol.ToolContent{protocol.TextContent(text)}
 	}
 	if c.size() <= maxDiff {
 		return []protocol.ToolContent{protocol.DiffContent(c.path, c.old, c.new)}

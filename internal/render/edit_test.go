@@ -322,6 +322,8 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 	} {
 		require.Equal(t, want, texts(c.content("/w")))
 	}
+	long := texts(over("/w/c", nil, false, textOf(strings.Repeat("x\n", maxBeginning))).content("/w"))
+	require.True(t, strings.HasSuffix(long, fmt.Sprintf("x\n…\n```\n\n%d more bytes of it are not shown.", maxBeginning)), long[len(long)-80:])
 	list := slices.Repeat([]fileChange{{path: "/w/b", part: true}}, maxChanges)
 	require.Contains(t, texts(diffs("/w", append(list, whole("/w/__a__", nil, nil), whole("/w/c", nil, nil)))), "|2 more changes are too many to be shown here: `__a__`, c")
 	require.Equal(t, "Not changed by droid: `__a__` (`no <b>`), c", notChanged("/w", []fileChange{whole("/w/__a__", nil, nil), whole("/w/c", nil, nil)},
