@@ -232,7 +232,7 @@ func isHidden(r rune) bool {
 // isJoiner reports whether r is a zero-width joiner or non-joiner, which some scripts and emoji need.
 func isJoiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
 
-// joinerNeeded reports whether the neighbours of a joiner need it. In ASCII it would only hide that two commands, paths or names differ.
+// joinerNeeded reports whether the neighbours of a joiner need it. Elsewhere it would only hide that two commands, paths or names differ.
 func joinerNeeded(before, after rune) bool {
 	switch {
 	case before < 0:
@@ -243,7 +243,20 @@ func joinerNeeded(before, after rune) bool {
 	return (isJoinable(before) || isVariationSelector(before)) && isJoinable(after)
 }
 
-func isJoinable(r rune) bool { return r > unicode.MaxASCII && !isHidden(r) && !unicode.IsSpace(r) }
+func isJoinable(r rune) bool { return hasForms(r) && !unicode.Is(unicode.Han, r) }
+
+// fixed are scripts whose letters look the same beside a joiner or a variation selector.
+var fixed = []*unicode.RangeTable{
+	unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Georgian, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+}
+
+// hasForms reports whether the look of r may depend on an invisible character beside it. That of an accent does not, since its letter is one
+// of those scripts.
+func hasForms(r rune) bool {
+	const firstAccent, lastAccent = '\u0300', '\u036f'
+	accent := firstAccent <= r && r <= lastAccent
+	return r > unicode.MaxASCII && !accent && !isHidden(r) && !unicode.IsSpace(r) && !unicode.In(r, fixed...)
+}
 
 // isVariationSelector reports whether r is a variation selector.
 func isVariationSelector(r rune) bool { return unicode.Is(unicode.Variation_Selector, r) }
@@ -251,5 +264,5 @@ func isVariationSelector(r rune) bool { return unicode.Is(unicode.Variation_Sele
 // hasVariants reports whether a variation selector is meaningful after before: in ASCII only for keycaps.
 func hasVariants(before, after rune) bool {
 	const cap = '\u20e3'
-	return isJoinable(before) || after == cap && strings.ContainsRune("#*0123456789", before)
+	return hasForms(before) || after == cap && strings.ContainsRune("#*0123456789", before)
 }
