@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -52,9 +53,18 @@ func (r Report) Text(env []string, home string) string {
 	part("What the last droid that ended by itself wrote to stderr", r.Stderr...)
 	part("Messages: < to droid-acp, > from droid-acp", r.Messages...)
 	part("Conversation", r.Conversation)
-	text := redact.New(env, home).Text(b.String())
-	if len(home) > 1 {
-		text = strings.ReplaceAll(text, home+string(filepath.Separator), "~"+string(filepath.Separator))
+	return withTilde(redact.New(env, home).Text(b.String()), visible.Text(home))
+}
+
+// withTilde replaces the home directory by "~", but not as a part of the name of another one. In JSON, backslashes of its path are doubled.
+func withTilde(text, home string) string {
+	if home = strings.TrimRight(home, `/\`); home == "" {
+		return text
+	}
+	forms := regexp.QuoteMeta(home) + "|" + regexp.QuoteMeta(strings.ReplaceAll(home, `\`, `\\`))
+	whole := regexp.MustCompile(`(^|[^\pL\pN_.-])(?:` + forms + `)(\.?[^\pL\pN_.-]|\.?$)`)
+	for range 2 { // two matches may share the character between them
+		text = whole.ReplaceAllString(text, "${1}~${2}")
 	}
 	return text
 }

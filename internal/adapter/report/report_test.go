@@ -48,6 +48,23 @@ in ~/.factory/x
 	require.True(t, strings.HasSuffix(text, "== Conversation\n[]\n"))
 }
 
+// The home directory is replaced wherever it is named, and no other directory is.
+func TestHomeInReports(t *testing.T) {
+	for text, want := range map[string]string{
+		"in /home/me/x and /home/me":           "in ~/x and ~",
+		`{"cwd":"/home/me","at":"/home/me/a"}`: `{"cwd":"~","at":"~/a"}`,
+		"/home/me:/home/me/bin /home/me.":      "~:~/bin ~.",
+		"file:///home/me/x":                    "file://~/x",
+		"/home/me2 /home/me-old /home/me.d/x":  "/home/me2 /home/me-old /home/me.d/x",
+		"/mnt/home/me/x":                       "/mnt/home/me/x",
+	} {
+		require.Contains(t, Report{Stderr: []string{text}}.Text(nil, "/home/me"), "\n"+want+"\n", text)
+	}
+	require.Contains(t, Report{Stderr: []string{"/home/\xff/x"}}.Text(nil, "/home/\xff"), "\n~/x\n", "no UTF-8")
+	text := Report{Stderr: []string{`C:\Users\me`, `{"at":"C:\\Users\\me\\x"}`}}.Text(nil, `C:\Users\me`)
+	require.Contains(t, text, "\n~\n{\"at\":\"~\\\\x\"}\n")
+}
+
 // droid's stderr may contain a key of the user's settings.
 func TestKeyOfSettings(t *testing.T) {
 	home := t.TempDir()
