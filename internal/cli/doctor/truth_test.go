@@ -161,6 +161,7 @@ func TestHomeIsAWholePrefix(t *testing.T) {
 		"/home/me/home/me/x":               "~/home/me/x",
 	} {
 		require.Equal(t, want, tilde(text, "/home/me"))
+		require.Equal(t, text, tilde(text, "/home/\xff"), "no UTF-8")
 	}
 }
 
