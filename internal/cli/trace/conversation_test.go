@@ -113,6 +113,7 @@ func TestFixtureNeedsABeginning(t *testing.T) {
 func TestPathsAreReplacedWhole(t *testing.T) {
 	require.Equal(t, `"/home/user/x" /home/user /rooted /$bunfs/root/y "/home/user"`, replacePath(`"/root/x" /root /rooted /$bunfs/root/y "/root"`, "/root", "/home/user"))
 	require.Equal(t, "/a", replacePath("/a", "", "/home/user"))
+	require.Equal(t, "/a", replacePath("/a", "/home/\xff", "/home/user"), "no UTF-8")
 }
 
 const head = `{"droid-acp-trace":1,"about":"…","time":"2026-11-27T12:00:00Z","agent":1,"version":"1.0.0","system":"linux/amd64"}` + "\n"
