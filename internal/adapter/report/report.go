@@ -93,9 +93,12 @@ func (r Report) WriteIn(dir string) (path string, err error) {
 	if err := r.WriteFile(path); err != nil {
 		return "", err
 	}
-	all, err := filepath.Glob(filepath.Join(dir, "report-*.txt")) // their names begin with the time
-	for slices.Sort(all); err == nil && len(all) > kept; all = all[1:] {
-		_ = os.Remove(all[0]) // another process may have
+	all, err := os.ReadDir(dir) // sorted by name, which begins with the time
+	all = slices.DeleteFunc(all, func(e os.DirEntry) bool {
+		return !strings.HasPrefix(e.Name(), "report-") || !strings.HasSuffix(e.Name(), ".txt")
+	})
+	for ; err == nil && len(all) > kept; all = all[1:] {
+		_ = os.Remove(filepath.Join(dir, all[0].Name())) // another process may have
 	}
 	return path, nil
 }

@@ -75,6 +75,24 @@ func TestKeyOfSettings(t *testing.T) {
 	require.NotContains(t, text, "planted-key")
 }
 
+// A directory's name is no pattern: reports in others stay, and those in it are removed.
+func TestWriteInADirectoryWithSigns(t *testing.T) {
+	for _, name := range []string{"[ab]", "a[b"} {
+		parent := t.TempDir()
+		for i := range kept + 2 {
+			for _, dir := range []string{"a", name} {
+				_, err := Report{Session: "s", Time: time.Unix(int64(i), 0)}.WriteIn(filepath.Join(parent, dir))
+				require.NoError(t, err)
+			}
+		}
+		for _, dir := range []string{"a", name} {
+			found, err := os.ReadDir(filepath.Join(parent, dir))
+			require.NoError(t, err)
+			require.Len(t, found, kept, dir)
+		}
+	}
+}
+
 // Reports are private, none replaces another, and the oldest are removed.
 func TestWriteIn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "reports")
