@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -219,6 +220,20 @@ func TestPlaceOfTheButtonToEdit(t *testing.T) {
 		}
 		require.Equal(t, want, strings.Join(ids, " "))
 	}
+}
+
+// Whatever a model puts into its questions, they are read at once: the session waits for that.
+func TestQuestionsWithALongAnswer(t *testing.T) {
+	const lines = 20_000
+	text := "1. [question] Which?\n[answer] one" + strings.Repeat("\nline", lines) + "\n2. [question] Why?\n[answer] two\n[answer] three\n"
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	list := ParseQuestionnaire(text)
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(100*len(text)))
+	require.Len(t, list, 2)
+	require.Equal(t, "one"+strings.Repeat("\nline", lines), list[0].Answer)
+	require.Equal(t, "three", list[1].Answer)
 }
 
 func TestPermissionThatNobodyIsAsked(t *testing.T) {

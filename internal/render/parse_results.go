@@ -59,12 +59,21 @@ type AskUserQuestion struct {
 
 // ParseQuestionnaire parses questions with their options from the input of an AskUser, or with their answers from its result.
 func ParseQuestionnaire(text string) (list []AskUserQuestion) {
+	var answer strings.Builder // of the last question
 	answering := false
+	endAnswer := func() {
+		if answering {
+			list[len(list)-1].Answer = forUsers(strings.TrimSpace(answer.String()))
+			answer.Reset()
+		}
+		answering = false
+	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		word := strings.TrimSpace(line)
 		if m := questionPattern().FindStringSubmatch(line); m != nil {
-			list, answering = append(list, AskUserQuestion{Question: m[1]}), false
+			endAnswer()
+			list = append(list, AskUserQuestion{Question: m[1]})
 			continue
 		}
 		if len(list) == 0 {
@@ -79,13 +88,13 @@ func ParseQuestionnaire(text string) (list []AskUserQuestion) {
 		case isOption:
 			last.Options = append(last.Options, option)
 		case strings.HasPrefix(word, "[answer] "):
-			last.Answer, answering = strings.TrimPrefix(word, "[answer] "), true
+			answer.Reset()
+			answer.WriteString(strings.TrimPrefix(word, "[answer] "))
+			answering = true
 		case answering:
-			last.Answer += "\n" + line
+			answer.WriteString("\n" + line)
 		}
 	}
-	for i := range list {
-		list[i].Answer = forUsers(strings.TrimSpace(list[i].Answer))
-	}
+	endAnswer()
 	return list
 }
