@@ -38,9 +38,10 @@ func Code(text string) string {
 // unrendered.
 func Escaped(text string) string {
 	text = strings.TrimSpace(text)
+	number := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	var b strings.Builder
 	for i := range len(text) {
-		if isMarkup(text, i) {
+		if isMarkup(text, i, number) {
 			b.WriteByte('\\')
 		}
 		b.WriteByte(text[i])
@@ -48,10 +49,10 @@ func Escaped(text string) string {
 	return b.String()
 }
 
-// isMarkup reports whether byte i of a line may have a meaning in Markdown.
-func isMarkup(line string, i int) bool {
+// isMarkup reports whether byte i of a line may have a meaning in Markdown. The line begins with a number of this length.
+func isMarkup(line string, i, number int) bool {
 	twice := i > 0 && line[i-1] == line[i] || i+1 < len(line) && line[i+1] == line[i]
-	numbered := i > 0 && strings.Trim(line[:i], "0123456789") == ""
+	numbered := i > 0 && i == number
 	switch line[i] {
 	case '#', '+':
 		return i == 0

@@ -59,3 +59,9 @@ func TestEscapedShowsTheText(t *testing.T) {
 		return want == "" || shows(Escaped(want)) == want
 	}, &quick.Config{MaxCount: 2000, Rand: rand.New(rand.NewSource(1))}))
 }
+
+// A model may write a million digits, and the session waits for them.
+func TestEscapedIsLinear(t *testing.T) {
+	digits := strings.Repeat("1", 1<<20)
+	require.Equal(t, digits+`\.`+digits, Escaped(digits+"."+digits))
+}
