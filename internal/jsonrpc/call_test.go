@@ -172,6 +172,17 @@ func TestNothingOvertakesAResponse(t *testing.T) {
 	})
 }
 
+// A cancel of null is of no request, also not of one whose ID is "".
+func TestIDKey(t *testing.T) {
+	require.Equal(t, IDKey([]byte(`"a<"`)), IDKey([]byte(`"a\u003c"`)))
+	require.Equal(t, IDKey([]byte("1")), IDKey([]byte(" 1")))
+	seen := map[string]bool{}
+	for _, id := range []string{`""`, "null", `"null"`, "1", `"1"`} {
+		seen[IDKey([]byte(id))] = true
+	}
+	require.Len(t, seen, 5)
+}
+
 // TestCancelledRequest: its context ends, and its response is the handler's.
 func TestCancelledRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

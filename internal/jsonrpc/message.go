@@ -60,9 +60,9 @@ func (f *frame) answerID() json.RawMessage {
 
 // IDKey returns a map key for an ID. It is the same however a string is escaped, and differs between a string and a number.
 func IDKey(id json.RawMessage) string {
-	var text string
-	if json.Unmarshal(id, &text) == nil {
-		return `"` + text
+	var text *string // nil of null
+	if json.Unmarshal(id, &text) == nil && text != nil {
+		return `"` + *text
 	}
 	return string(bytes.TrimSpace(id))
 }
