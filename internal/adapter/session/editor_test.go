@@ -498,3 +498,8 @@ func (e *editor) await(id string) (answer wireMessage) {
 	e.t.Fatalf("no answer to request %s", id)
 	return wireMessage{}
 }
+
+// linking sends a prompt that links a file.
+func (e *editor) linking(uri string) string {
+	return e.request("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"resource_link","uri":%q,"name":"x"}]}`, e.session, uri))
+}

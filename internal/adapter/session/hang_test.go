@@ -75,11 +75,6 @@ func loadsStored(d *disk, stored string) {
 	d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, stored, d.new))
 }
 
-// linking sends a prompt that links a file.
-func (e *editor) linking(uri string) string {
-	return e.request("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"resource_link","uri":%q,"name":"x"}]}`, e.session, uri))
-}
-
 // others checks that other sessions answer prompts and cancels at once, and that the agent
 // ends within its bound.
 func (e *editor) others(t *testing.T, other string) {
