@@ -53,7 +53,7 @@ func TestSettings(t *testing.T) {
 				"docs/features.md":                  s.Command == "" || strings.Contains(string(page), "`/"+s.Command+"`"),
 				"a row in everything, with a value": others[s.ID] != "",
 				"another value than now":            others[s.ID] != values(e.session).Options[s.ID],
-				"a value, decoded and merged by stream.Settings": values(e.session).Options[s.ID] != "" || s.ID == options.SpecEffort,
+				"a value, decoded and merged by stream.Settings, and reported by fakedroid": values(e.session).Options[s.ID] != "" || s.ID == options.SpecEffort,
 			} {
 				if !has {
 					missing = append(missing, what)
