@@ -317,9 +317,9 @@ func (s *Session) droidExited() {
 	s.endWork()
 }
 
-// endWork ends the turns and withdraws the questions of a droid that has exited or was replaced. Files are read for it no longer before its
-// open turns end; events that wait for files, such as the ends of these turns, are applied behind that, so that each prompt is answered behind
-// all that belongs to it; the questions that are left then belong to no turn.
+// endWork ends the turns and withdraws the questions of a droid that has exited or was replaced. Where events wait for files, those of
+// Normalizer.DroidExited, which end the turns, are held behind them, and readNoMore applies all in order, without files. It is called after
+// apply, since one of these events may be held anew. The questions that are left then belong to no turn.
 func (s *Session) endWork() {
 	defer s.questions.DroidExited() // also after a panic: the next droid's questions wait behind them
 	s.servers.DroidExited()
@@ -331,8 +331,8 @@ func (s *Session) endWork() {
 // markEnding makes everything that needs a droid wait until the process and what it started are gone. Then another one serves it.
 func (s *Session) markEnding() {
 	s.proc.MarkEnding()
-	s.pausePrompts()
-	s.readNoMore() // its end is not held back
+	s.pausePrompts() // at once: what the caller does before it releases the lock may have the machine steer a prompt
+	s.readNoMore()   // its end is not held back
 }
 
 // parkRetry is when parking is tried again while droid has a process running in

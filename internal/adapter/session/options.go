@@ -20,7 +20,7 @@ import (
 
 // scopeOf says what a change of an option to this value is about. The mode decides what a turn may do from now on. It stays so while
 // the change waits: by itself droid changes only to a mode that asks less, as where it leaves spec mode; an answer to a permission
-// may have it do so, and comes before the change (awaitMode) or is refused (askPermission).
+// may have it do so, and comes before the change (awaitMode) or is refused (permissionRequest.decide).
 func scopeOf(s *Session, id, value string) turns.Scope {
 	if id == options.Mode && s.options.LosesNothing(stream.Mode(value)) && s.prompts.Changing(turns.Stricter) == 0 {
 		return turns.Stricter
