@@ -177,7 +177,7 @@ type Machine struct {
 	lingering []*prompt // droid has ended their turns, but not all their messages
 	changes   []*Change // that are not over, in order; the first one may be under way
 	places    uint64    // that were given away
-	RPC       Lock      // of calls to droid that must not overlap
+	RPC       Lock      // of calls to droid that must not overlap; a prompt that waited for its release begins with StartNext
 
 	interrupts int // that are not answered
 	crashes    int // of droid in a row
