@@ -317,9 +317,9 @@ func (s *Session) droidExited() {
 	s.endWork()
 }
 
-// endWork ends the turns and withdraws the questions of a droid that has exited or was replaced. Where events wait for files, those of
-// Normalizer.DroidExited, which end the turns, are held behind them, and readNoMore applies all in order, without files. It is called after
-// apply, since one of these events may be held anew. The questions that are left then belong to no turn.
+// endWork ends the turns and withdraws the questions of a droid that has exited or was replaced. The events that end the turns
+// are held behind those that wait for files, if any do; readNoMore then applies all of them in order, without files. It follows apply because
+// one of the former may itself be held. The questions that are left after that belong to no turn.
 func (s *Session) endWork() {
 	defer s.questions.DroidExited() // also after a panic: the next droid's questions wait behind them
 	s.servers.DroidExited()
