@@ -189,7 +189,7 @@ func (f *fixtureWriter) line(line json.RawMessage) string {
 
 // replacePath replaces a path, but not as a part of another one.
 func replacePath(text, path, with string) string {
-	if len(path) < 2 || !utf8.ValidString(path) { // no pattern has such a name, nor has JSON
+	if len(path) < 2 || !utf8.ValidString(path) { // neither a regular expression nor JSON contains such a path
 		return text
 	}
 	whole := regexp.MustCompile(`(^|[^\w.$/-])` + regexp.QuoteMeta(path) + `([^\w.-]|$)`)
