@@ -72,7 +72,7 @@ func (r Report) safe(text string) string { return visible.Line(tilde(text, r.Hom
 // tilde replaces the home directory by "~" at the beginning of paths. In a command, which is in backticks, it goes before the quotes of a
 // word: a shell would not expand it inside.
 func tilde(text, home string) string {
-	if home = strings.TrimRight(home, `/\`); home == "" || !utf8.ValidString(home) { // no pattern has such a name
+	if home = strings.TrimRight(home, `/\`); home == "" || !utf8.ValidString(home) { // a regular expression cannot contain it
 		return text
 	}
 	begins := regexp.MustCompile(`(^|[\s("',;:]|\\[nt])` + regexp.QuoteMeta(home) + `([/\\\s)"',;:]|\.\s|\.?$)`)
