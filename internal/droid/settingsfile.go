@@ -148,7 +148,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 			without = r.Excluded
 		}
 	}
-	c.checks.Store(checks) // once: the reader uses them meanwhile
+	c.checks.Store(checks) // in one step, as the reader uses them concurrently
 	c.given.Store(r.Project)
 	c.without.Store(without)
 	return noHooks
