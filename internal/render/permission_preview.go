@@ -127,7 +127,7 @@ func signedLines(before, after string) string {
 	return b.String()
 }
 
-// isTitle reports whether the title of a request has its command as it is. It has not if the command has several lines, or tabs: other
+// isTitle reports whether the title of a request shows its command as it is. For a command with several lines or tabs it does not: other
 // commands have the same title.
 func isTitle(tool stream.PermissionToolUse) bool {
 	command := visible.Exact(tool.Details.FullCommand)
