@@ -245,8 +245,8 @@ func joinerNeeded(before, after rune) bool {
 
 func isJoinable(r rune) bool { return hasForms(r) && !unicode.Is(unicode.Han, r) }
 
-// fixed are scripts whose letters look the same beside a joiner or a variation selector.
-var fixed = []*unicode.RangeTable{
+// withoutForms are scripts whose letters look the same beside a joiner or a variation selector.
+var withoutForms = []*unicode.RangeTable{
 	unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Georgian, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 }
 
@@ -255,7 +255,7 @@ var fixed = []*unicode.RangeTable{
 func hasForms(r rune) bool {
 	const firstAccent, lastAccent = '\u0300', '\u036f'
 	accent := firstAccent <= r && r <= lastAccent
-	return r > unicode.MaxASCII && !accent && !isHidden(r) && !unicode.IsSpace(r) && !unicode.In(r, fixed...)
+	return r > unicode.MaxASCII && !accent && !isHidden(r) && !unicode.IsSpace(r) && !unicode.In(r, withoutForms...)
 }
 
 // isVariationSelector reports whether r is a variation selector.
