@@ -28,8 +28,8 @@ type permissionRequest struct {
 // gets none.
 func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequested, files render.Files) {
 	r := &permissionRequest{s: s, ev: ev, files: files, decision: render.Refusal()}
-	if s.proc.Client() == nil {
-		return // it has died in the meantime
+	if s.proc.Client() == nil || s.proc.Ending() {
+		return // nobody waits for the answer any more
 	}
 	if s.ended || s.prompts.RefusesQuestions() {
 		r.tellDroid(stream.OptionCancel)

@@ -23,8 +23,8 @@ type questionRequest struct {
 // gets some: what the user said, that they declined or could not be asked, or "cancelled" when
 // they dismissed the questions.
 func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested) {
-	if s.proc.Client() == nil {
-		return // it has died in the meantime
+	if s.proc.Client() == nil || s.proc.Ending() {
+		return // nobody waits for the answer any more
 	}
 	r := &questionRequest{s: s, id: ev.RequestID}
 	if s.ended || s.prompts.RefusesQuestions() {
