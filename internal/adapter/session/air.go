@@ -82,7 +82,7 @@ func (s *Session) updateRow() {
 	}
 	works, _ := s.works(time.Now())
 	switch {
-	case s.questions.IsOpen():
+	case s.questions.AwaitUser():
 		now.state = protocol.AirRequiresAction
 	case works:
 		now.state = protocol.AirRunning

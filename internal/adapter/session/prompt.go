@@ -138,7 +138,7 @@ func (p *userPrompt) accept() {
 			s.prompts.CancelOne(time.Now(), p.id)
 		}
 	}()
-	asked, blocks := s.questions.IsOpen(), s.questions.Block()
+	asked, blocks := s.questions.AwaitUser(), s.questions.Block()
 	s.prompts.Accept(p.id, p.kind())
 	if !p.responded && !s.deps.Client.UpdatesInPromptsOnly() && (asked && s.prompts.InLine(p.id) || blocks && p.command == nil) { // to such a client it comes only now
 		s.notify("Your message waits for your answer above.")

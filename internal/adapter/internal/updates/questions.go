@@ -28,13 +28,13 @@ type Question struct {
 	Limit time.Duration
 	Late  bool // the limit has passed, and the question was withdrawn
 
-	of       *Questions
-	id       string // of droid's request; "" for a question of this agent, which ends with its context
-	outcome  Outcome
-	request  interface{ Withdraw() bool } // the step that was sent to the editor, nil between two
-	closable bool                         // in WaitUntil or Run, so that Withdraw closes it; else it was answered, and the answer is being prepared
-	cancel   context.CancelFunc           // of Context, nil before
-	atEnd    func(Outcome)                // see Questions.Open
+	of         *Questions
+	id         string // of droid's request; "" for a question of this agent, which ends with its context
+	outcome    Outcome
+	request    interface{ Withdraw() bool } // the step that was sent to the editor, nil between two
+	awaitsUser bool                         // in WaitUntil or Run, so that Withdraw closes it; else it was answered, and the answer is being prepared
+	cancel     context.CancelFunc           // of Context, nil before
+	atEnd      func(Outcome)                // see Questions.Open
 }
 
 // Outcome is the result of a question.
@@ -66,8 +66,8 @@ func (q *Question) WaitUntil(ctx context.Context, s *Sender, ready func() bool) 
 
 // wait waits until ready returns true or the question is withdrawn, which the end of ctx does.
 func (q *Question) wait(ctx context.Context, s *Sender, ready func() bool) {
-	q.closable = true
-	defer func() { q.closable = false }()
+	q.awaitsUser = true
+	defer func() { q.awaitsUser = false }()
 	if s.monitor.Await(ctx, func() bool { return q.outcome != NotWithdrawn || ready() }) != nil {
 		q.Withdraw()
 	}
@@ -158,7 +158,7 @@ func (q *Question) setOutcome(how Outcome) {
 	if q.cancel != nil {
 		q.cancel()
 	}
-	if q.closable {
+	if q.awaitsUser {
 		q.Close()
 	}
 }
@@ -172,12 +172,17 @@ func pickedOption(result *protocol.PermissionResult) string {
 	return result.Outcome.OptionID
 }
 
-// IsOpen reports whether there is an open question.
+// IsOpen reports whether there is an open question. Its answer may be known, and is then being prepared.
 func (d *Questions) IsOpen() bool { return len(d.open) > 0 }
 
-// Block reports whether there is an open question that the session waits for.
+// AwaitUser reports whether an open question waits for the user's answer.
+func (d *Questions) AwaitUser() bool {
+	return slices.ContainsFunc(d.open, func(q *Question) bool { return q.awaitsUser })
+}
+
+// Block reports whether the session itself waits for the user's answer.
 func (d *Questions) Block() bool {
-	return slices.ContainsFunc(d.open, func(q *Question) bool { return !q.Concurrent })
+	return slices.ContainsFunc(d.open, func(q *Question) bool { return q.awaitsUser && !q.Concurrent })
 }
 
 // Withdraw withdraws the question for a request of droid's, because droid no longer waits for it.
