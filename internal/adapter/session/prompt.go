@@ -206,7 +206,7 @@ func (s *Session) act(a turns.Action) {
 		s.sendKept()
 		p.command.begin(p)
 	case turns.Send:
-		s.prompts.Get(a.ID).send(a.Request)
+		s.prompts.Get(a.ID).send(a.Request, a.Joins)
 	case turns.Interrupt:
 		s.interrupt()
 	case turns.Kill:
@@ -394,8 +394,8 @@ func commandGone(name string) *jsonrpc.Error {
 	return acperr.InvalidParams("the command /%s was removed, and droid would fail at it. Send the prompt without the slash, or add the command again", name)
 }
 
-// send hands a prompt to droid.
-func (p *userPrompt) send(request string) {
+// send hands a prompt to droid. One that joins goes to a droid that works on another one.
+func (p *userPrompt) send(request string, joins bool) {
 	s := p.s
 	if err := p.compose(); err != nil {
 		s.prompts.Rejected(time.Now(), p.id, err)
@@ -406,17 +406,16 @@ func (p *userPrompt) send(request string) {
 		f.shown = true
 		s.update(render.Echo(f.words))
 	}
-	if s.prompts.Runs(p.id) || len(p.notes) > 0 {
+	if !joins || len(p.notes) > 0 {
 		p.addShellNotes()
 	}
-	if s.prompts.Runs(p.id) {
+	if !joins {
 		s.proc.RestartSilence(time.Now()) // droid is waited for from now on
 	}
 	s.apply(s.proc.Normalizer().Begin(time.Now(), request, p.message.Text))
-	prepared := s.prompts.Runs(p.id) // and not sent while droid works on another one, see Machine.SetSteering
 	s.mu.Go(func() {
 		client, message, err := s.proc.Client(), p.message, error(nil)
-		if !prepared && !p.mayJoin(s.Context, client, request) {
+		if joins && !p.mayJoin(s.Context, client, request) {
 			return
 		}
 		s.unlocked(s.Context, func(ctx context.Context) { err = client.AddUserMessage(ctx, message) })

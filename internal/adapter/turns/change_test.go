@@ -11,11 +11,11 @@ func TestChangeBetweenSteeredPrompts(t *testing.T) {
 	m := working(t)
 	m.Started(begin, "request 1")
 	m.SetSteering(true)
-	require.Equal(t, []Action{Send{2, "request 2"}}, m.actionsOf(func() { m.Accept(2, ToDroid) }))
+	require.Equal(t, []Action{Send{2, "request 2", true}}, m.actionsOf(func() { m.Accept(2, ToDroid) }))
 	require.Empty(t, m.actionsOf(func() { m.Accept(3, ToDroid) }))
 	c := m.Change(General)
 	require.False(t, c.Begun())
-	require.Equal(t, []Action{Begin{c}, Send{3, "request 3"}}, m.actionsOf(func() { m.Taken(begin, 2) }))
+	require.Equal(t, []Action{Begin{c}, Send{3, "request 3", true}}, m.actionsOf(func() { m.Taken(begin, 2) }))
 }
 
 // A change of the model waits until the model has been called for the prompt before it: until
@@ -65,7 +65,7 @@ func TestMessageBehindAChange(t *testing.T) {
 	m.Ready(1)
 	c := m.Change(General)
 	require.Equal(t, []Action{Begin{c}}, m.actionsOf(func() { m.Join(2, Soon); m.Taken(begin, 1); m.Started(begin, "request 1") }))
-	require.Equal(t, []Action{Send{2, "request 2"}}, m.actionsOf(func() { m.FinishChange(c, nil) }))
+	require.Equal(t, []Action{Send{2, "request 2", true}}, m.actionsOf(func() { m.FinishChange(c, nil) }))
 }
 
 // A command that changes a setting is a change, too: later requests begin when it has ended or, if it failed, when those have ended that

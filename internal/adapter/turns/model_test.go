@@ -623,7 +623,9 @@ func (w *world) inOrder(t *told) {
 func (w *world) send(a Send) {
 	t := w.open[a.ID]
 	w.must(t != nil && !t.ended && t.kind == ToDroid, "only a prompt that is open goes to droid")
-	if id, _ := w.m.Running(); id != a.ID {
+	id, _ := w.m.Running()
+	w.must(a.Joins == (id != a.ID), "what is sent while another prompt runs joins it")
+	if a.Joins {
 		r := w.open[id]
 		w.must((w.steering || t.host != nil) && r != nil && r.with && !r.cancelled, "a prompt is steered into a turn that runs")
 		w.must(!t.behind, "what waits for the end of a turn does not go into it")

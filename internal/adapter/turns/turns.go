@@ -66,6 +66,7 @@ type (
 	Send struct {
 		ID      ID
 		Request string
+		Joins   bool // droid works on another prompt, so this one was not prepared
 	}
 	// Interrupt asks droid to stop. The answer is InterruptDone.
 	Interrupt struct{}
@@ -295,14 +296,14 @@ func (m *Machine) next() {
 // Ready reports that a prompt is prepared; it is sent now. It is ignored if the prompt no longer runs, as after DroidExited.
 func (m *Machine) Ready(id ID) {
 	if p := m.running(); p != nil && p.id == id && p.stage == starting {
-		m.send(p)
+		m.send(p, false)
 	}
 	m.flush()
 }
 
-func (m *Machine) send(p *prompt) {
+func (m *Machine) send(p *prompt, joins bool) {
 	p.stage, p.request = sent, m.newRequest()
-	m.do(Send{p.id, p.request})
+	m.do(Send{p.id, p.request, joins})
 }
 
 // SetSteering says whether waiting prompts go to droid while another one runs.
@@ -320,7 +321,7 @@ func (m *Machine) steer() {
 		return
 	}
 	if p.toDroid() && m.mayJoinNow(p) && !m.waits(joining, p.place) {
-		m.send(p)
+		m.send(p, true)
 	}
 }
 

@@ -36,7 +36,7 @@ func (r *recorder) actionsOf(inputs func()) []Action {
 func working(t *testing.T) *recorder {
 	m := recording()
 	require.Equal(t, []Action{NeedDroid{1}}, m.actionsOf(func() { m.Accept(1, ToDroid) }))
-	require.Equal(t, []Action{Send{1, "request 1"}}, m.actionsOf(func() { m.Ready(1) }))
+	require.Equal(t, []Action{Send{1, "request 1", false}}, m.actionsOf(func() { m.Ready(1) }))
 	require.Empty(t, m.actionsOf(func() { m.Taken(begin, 1) }))
 	return m
 }
@@ -45,7 +45,7 @@ func working(t *testing.T) *recorder {
 func steered(t *testing.T) *recorder {
 	m := working(t)
 	require.Empty(t, m.actionsOf(func() { m.SetSteering(true) }))
-	require.Equal(t, []Action{Send{2, "request 2"}}, m.actionsOf(func() { m.Accept(2, ToDroid) }))
+	require.Equal(t, []Action{Send{2, "request 2", true}}, m.actionsOf(func() { m.Accept(2, ToDroid) }))
 	require.Empty(t, m.actionsOf(func() { m.Taken(begin, 2) }))
 	return m
 }
@@ -231,15 +231,15 @@ func TestSteering(t *testing.T) {
 	m.Accept(3, ToDroid)
 	m.Accept(4, Here)
 	m.Accept(5, ToDroid)
-	require.Equal(t, []Action{Send{2, "request 2"}}, m.actionsOf(func() { m.SetSteering(true) }))
-	require.Equal(t, []Action{Send{3, "request 3"}}, m.actionsOf(func() { m.Taken(begin, 2) }))
+	require.Equal(t, []Action{Send{2, "request 2", true}}, m.actionsOf(func() { m.SetSteering(true) }))
+	require.Equal(t, []Action{Send{3, "request 3", true}}, m.actionsOf(func() { m.Taken(begin, 2) }))
 	require.Empty(t, m.actionsOf(func() { m.Taken(begin, 3) }))
 	require.True(t, m.Queued())
 	require.Equal(t, 4, m.Waiting())
 	require.Equal(t, []Action{Forget{"request 3"}, End{ID: 3, Err: errSome}}, m.actionsOf(func() { m.Rejected(begin, 3, errSome) }), "late")
 	m.CancelOne(begin, 4)
 	m.Shown()
-	require.Equal(t, []Action{Send{5, "request 4"}}, m.actionsOf(func() { m.SetSteering(true) }))
+	require.Equal(t, []Action{Send{5, "request 4", true}}, m.actionsOf(func() { m.SetSteering(true) }))
 	m.DroidExited("", true, errSome)
 	require.Empty(t, m.actionsOf(func() { m.Accept(6, ToDroid) }), "there is no droid to take it")
 }
@@ -338,7 +338,7 @@ func TestCallsHoldPrompts(t *testing.T) {
 	require.Equal(t, []Action{NeedDroid{1}}, m.actionsOf(func() { require.True(t, m.StartNext()) }))
 	m.Ready(1)
 	m.RPC.Take(one)
-	require.Equal(t, []Action{Send{2, "request 2"}}, m.actionsOf(func() { m.Taken(begin, 1); m.Accept(2, ToDroid) }))
+	require.Equal(t, []Action{Send{2, "request 2", true}}, m.actionsOf(func() { m.Taken(begin, 1); m.Accept(2, ToDroid) }))
 	m.Taken(begin, 2)
 	require.Empty(t, m.actionsOf(func() { m.Change(General) }), "droid has not begun")
 	require.Len(t, m.actionsOf(func() { m.Started(begin, "request 1") }), 1)
@@ -457,14 +457,14 @@ func TestSteeringBehindARefusedPrompt(t *testing.T) {
 	m.SetSteering(true)
 	m.Accept(2, ToDroid)
 	require.Empty(t, m.actionsOf(func() { m.Accept(3, ToDroid) }))
-	require.Equal(t, []Action{Forget{"request 2"}, End{ID: 2, Err: errSome}, Send{3, "request 3"}}, m.actionsOf(func() { m.Rejected(begin, 2, errSome) }))
+	require.Equal(t, []Action{Forget{"request 2"}, End{ID: 2, Err: errSome}, Send{3, "request 3", true}}, m.actionsOf(func() { m.Rejected(begin, 2, errSome) }))
 }
 
 // A steered prompt that droid had not accepted when it died is sent to the next droid. None is sent to a droid that is ending.
 func TestSteeredPromptIsSentAgain(t *testing.T) {
 	m := working(t)
 	m.SetSteering(true)
-	require.Equal(t, []Action{Send{2, "request 2"}}, m.actionsOf(func() { m.Accept(2, ToDroid) }))
+	require.Equal(t, []Action{Send{2, "request 2", true}}, m.actionsOf(func() { m.Accept(2, ToDroid) }))
 	m.DroidExited("request 1", true, errSome)
 	require.Equal(t, []Action{End{ID: 1, Err: errSome}}, m.actionsOf(func() { m.DroidExitHandled(errSome) }))
 	require.Equal(t, []Action{NeedDroid{2}}, m.actionsOf(func() { m.StartNext() }))
