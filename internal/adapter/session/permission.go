@@ -76,17 +76,26 @@ func (r *permissionRequest) showOutcome() {
 	}
 }
 
-// decide returns what droid gets for the user's answer. The question stays open in the meantime, so that a cancel, or a panic, still refuses
-// the request.
+// decide returns what droid gets for the user's answer, unless the question is withdrawn in the meantime, see close. The question stays open
+// until then, so that a cancel, or a panic, still refuses the request.
 func (r *permissionRequest) decide(ctx context.Context, q *updates.Question, answer render.Decision) render.Decision {
-	s, modes := r.s, r.s.modeOrder.chosen
+	modes := r.s.modeOrder.chosen
 	r.showOutcome() // a cancel ends the turn during what follows
-	d := r.prepared(ctx, q, answer)
-	if s.modeOrder.chosen != modes && r.changesMode(d) && !q.IsWithdrawn() {
-		s.update(render.Notice("You chose a mode before your answer reached droid, and the answer might have replaced it, so this was not allowed. Ask for it again if you still want it."))
-		return render.Refusal()
+	d := r.prepare(ctx, q, answer)
+	if r.s.modeOrder.chosen != modes && r.changesMode(d) {
+		return r.withhold(q, "You chose a mode before your answer reached droid, and the answer might have replaced it, so this was not allowed. Ask for it again if you still want it.", nil)
 	}
 	return d
+}
+
+// withhold returns a refusal in place of the decision, and tells the user why. If the question was withdrawn it only logs that, since its turn
+// may have ended.
+func (r *permissionRequest) withhold(q *updates.Question, why string, err error) render.Decision {
+	r.s.log.Warn("a permission is withheld", zap.String("why", why), zap.Error(err))
+	if !q.IsWithdrawn() {
+		r.s.update(render.Notice(why))
+	}
+	return render.Refusal()
 }
 
 // close ends the request as its question ends, see Questions.Open. droid gets the decision, a refusal, or nothing if it no longer waits.
@@ -129,34 +138,25 @@ func (s *Session) awaitAskable(ctx context.Context, q *updates.Question) (was up
 // planTime bounds the wait for droid to take the message that names the plan.
 const planTime = 2 * time.Second
 
-// prepared does what must be done before droid gets a decision, and returns it. If the user picked one of several plans, a message names it
-// to droid: one that arrives while a permission waits becomes part of the running turn. If the question is withdrawn in the meantime, nothing is
-// shown, since its turn may have ended, and the decision is ignored, see close.
-func (r *permissionRequest) prepared(ctx context.Context, q *updates.Question, d render.Decision) render.Decision {
+// prepare does what must be done before droid gets a decision, and returns it, or a refusal. If the user picked one of several plans, a message
+// names it to droid: one that arrives while a permission waits becomes part of the running turn.
+func (r *permissionRequest) prepare(ctx context.Context, q *updates.Question, d render.Decision) render.Decision {
 	s, client := r.s, r.s.proc.Client()
 	if d.Option == stream.OptionCancel || client == nil {
 		return d
 	}
 	s.doJobs(ctx, s.fileCalls.BeforeAnswer(r.ev.Tools)...)
-	if q.IsWithdrawn() {
-		return render.Refusal()
-	}
 	if d.Option != stream.OptionOnce || d.Plan != "" {
 		// droid writes its settings for such an answer, and then reads those of the project again (0.225). The name of a plan is a message.
 		ended, _, err := s.killIfChanged(ctx)
 		switch {
-		case ended || q.IsWithdrawn():
+		case ended:
 			return render.Refusal()
 		case err != nil:
-			s.log.Warn("nobody could look at the project; the permission is withheld", zap.Error(err))
-			s.update(render.Notice("The project's files could not be read, so this was not allowed. Answer again with a choice that holds once."))
-			return render.Refusal()
+			return r.withhold(q, "The project's files could not be read, so this was not allowed. Answer again with a choice that holds once.", err)
 		}
 	}
-	switch moved := r.moved(ctx); {
-	case q.IsWithdrawn():
-		return render.Refusal()
-	case moved != "":
+	if moved := r.moved(ctx); moved != "" && !q.IsWithdrawn() {
 		s.log.Warn("a path of a permission request leads elsewhere than the user was shown; the permission is withheld")
 		s.refuseFor(moved)
 		return render.Refusal()
@@ -167,14 +167,8 @@ func (r *permissionRequest) prepared(ctx context.Context, q *updates.Question, d
 	asking, cancel := q.Context(ctx) // behind an interrupt the message would begin a turn
 	defer cancel()
 	chosen := stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.Plan}
-	err := s.unlockedFor(asking, planTime, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) })
-	switch {
-	case q.IsWithdrawn():
-		return render.Refusal()
-	case err != nil:
-		s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
-		s.update(render.Notice("droid did not take your choice of plan, so it was not approved."))
-		return render.Refusal()
+	if err := s.unlockedFor(asking, planTime, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) }); err != nil {
+		return r.withhold(q, "droid did not take your choice of plan, so it was not approved.", err)
 	}
 	return d
 }

@@ -136,9 +136,12 @@ func (q *Question) Close() Outcome {
 // Withdraw withdraws the question. The caller of Questions.Open must close it.
 func (q *Question) Withdraw() { q.setOutcome(Unanswered) }
 
-// Context returns a context that ends with ctx, and as soon as the question is withdrawn. The caller must call cancel.
+// Context returns a context that ends with ctx, and as soon as the question is withdrawn; at once if it was before. The caller must call cancel.
 func (q *Question) Context(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
 	ctx, q.cancel = context.WithCancel(ctx)
+	if q.IsWithdrawn() {
+		q.cancel()
+	}
 	return ctx, q.cancel
 }
 

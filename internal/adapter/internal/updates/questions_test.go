@@ -101,3 +101,17 @@ func TestRefusalEndsWithDroid(t *testing.T) {
 	require.Equal(t, Unanswered, q.Close())
 	require.Equal(t, []Outcome{Unanswered}, outcomes)
 }
+
+// The context of a question ends when the question is withdrawn, and has ended where that was before.
+func TestContextOfAQuestion(t *testing.T) {
+	var d Questions
+	q := d.Open("r1", nil)
+	before, cancel := q.Context(t.Context())
+	defer cancel()
+	require.NoError(t, before.Err())
+	d.Refuse() // while the answer is prepared
+	require.Error(t, before.Err())
+	behind, cancel := q.Context(t.Context())
+	defer cancel()
+	require.Error(t, behind.Err())
+}
