@@ -9,22 +9,17 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/session"
-	"droid-acp/internal/adapter/turns"
 )
 
 // settingCommands returns the commands that show or set a setting, for clients without pickers.
 func settingCommands() (all []session.Command) {
 	for _, s := range options.Settings() {
 		if s.Command != "" {
-			kind := turns.Setting
-			if s.Scope == turns.ModelCalls {
-				kind = turns.ModelSetting
-			}
 			takesBack := ""
 			if s.ID == options.Mode {
 				takesBack = anything
 			}
-			all = append(all, session.Command{Name: s.Command, Description: s.Summary, Hint: s.Hint, Form: anything, Run: settingCommand(s).run, Kind: kind, TakesBack: takesBack})
+			all = append(all, session.Command{Name: s.Command, Description: s.Summary, Hint: s.Hint, Form: anything, Run: settingCommand(s).run, Kind: s.Scope.Setting(), TakesBack: takesBack})
 		}
 	}
 	return all

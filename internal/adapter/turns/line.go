@@ -11,7 +11,7 @@ import (
 type Scope int
 
 const (
-	// General is any change that is neither ModelCalls nor Stricter.
+	// General is any change that is of no other scope.
 	General Scope = iota + 1
 	// ModelCalls is a change of the calls of the model: which model, with which effort. A prompt's first call
 	// comes some time after droid has begun with it and would follow the change (0.99 to
@@ -32,20 +32,20 @@ const (
 type progress int
 
 const (
-	unawaited     progress = iota // nothing waits for it: it waits for a prompt or a program that runs, or droid has it in addition to that
-	inLine                        // a prompt that waits, and none runs but for a command
-	preparing                     // a prompt whose turn has come and that has not been sent to droid, see NeedDroid
-	onItsWay                      // droid was asked
-	accepted                      // by droid
-	worksOn                       // droid has begun to work on it
-	modelCalled                   // the model was called for it
-	stopping                      // it was cancelled, and has not ended
-	command                       // a command of ours that runs
-	program                       // a program of the user's that runs
-	notBegun                      // another change that waits, also a Setting
-	modelNotBegun                 // a change of ModelCalls that waits, also a ModelSetting; neither changes the mode
-	underWay                      // a change that has begun
-	rpcHeld                       // somebody holds Machine.RPC
+	unawaited   progress = iota // nothing waits for it: it waits for a prompt or a program that runs, or droid has it in addition to that
+	inLine                      // a prompt that waits, and none runs but for a command
+	preparing                   // a prompt whose turn has come and that has not been sent to droid, see NeedDroid
+	onItsWay                    // droid was asked
+	accepted                    // by droid
+	worksOn                     // droid has begun to work on it
+	modelCalled                 // the model was called for it
+	stopping                    // it was cancelled, and has not ended
+	command                     // a command of ours that runs
+	program                     // a program of the user's that runs
+	notBegun                    // a change that waits, also a Setting
+	keptMode                    // a change that waits and keeps the mode, also a ModelSetting
+	underWay                    // a change that has begun
+	rpcHeld                     // somebody holds Machine.RPC
 	most
 )
 
@@ -58,12 +58,23 @@ const (
 // though it came before the change. C waits for the change (notBegun, underWay), then for A and B. Had nothing run, B would have been inLine,
 // and the change behind it.
 var awaits = [...][most]bool{
-	General:    {inLine: true, preparing: true, onItsWay: true, accepted: true, notBegun: true, modelNotBegun: true, underWay: true},
-	ModelCalls: {inLine: true, preparing: true, onItsWay: true, accepted: true, worksOn: true, notBegun: true, modelNotBegun: true, underWay: true},
+	General:    {inLine: true, preparing: true, onItsWay: true, accepted: true, notBegun: true, keptMode: true, underWay: true},
+	ModelCalls: {inLine: true, preparing: true, onItsWay: true, accepted: true, worksOn: true, notBegun: true, keptMode: true, underWay: true},
 	Stricter:   {notBegun: true, underWay: true},
-	turn:       {preparing: true, onItsWay: true, accepted: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, notBegun: true, modelNotBegun: true, underWay: true, rpcHeld: true},
+	turn:       {preparing: true, onItsWay: true, accepted: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, notBegun: true, keptMode: true, underWay: true, rpcHeld: true},
 	message:    {preparing: true, onItsWay: true, accepted: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, underWay: true, rpcHeld: true},
-	joining:    {preparing: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, modelNotBegun: true, underWay: true},
+	joining:    {preparing: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, keptMode: true, underWay: true},
+}
+
+// keepsMode reports whether a change of this scope leaves the mode as it is. Then a change to a stricter mode does not wait for it.
+func (of Scope) keepsMode() bool { return of == ModelCalls }
+
+// Setting returns the kind of a command that makes a change of this scope.
+func (of Scope) Setting() Kind {
+	if of.keepsMode() {
+		return ModelSetting
+	}
+	return Setting
 }
 
 // isPrompt reports whether a request is a prompt, not a change.
@@ -93,7 +104,7 @@ func (m *Machine) progress(p *prompt) progress {
 	case p.kind == Setting && p.stage == waiting:
 		return notBegun
 	case p.kind == ModelSetting && p.stage == waiting:
-		return modelNotBegun
+		return keptMode
 	case p.kind.IsSetting():
 		return underWay
 	case p.stage == waiting && (r == nil || r.kind == Here || r.kind.IsSetting()):
@@ -124,8 +135,8 @@ func (c *Change) progress() progress {
 	switch {
 	case c.begun:
 		return underWay
-	case c.of == ModelCalls:
-		return modelNotBegun
+	case c.of.keepsMode():
+		return keptMode
 	}
 	return notBegun
 }
@@ -212,7 +223,7 @@ func (m *Machine) startChange() {
 // waits for that.
 func (m *Machine) modelCallDue() (at time.Time, ok bool) {
 	r := m.running()
-	if r == nil || r.begun.IsZero() || r.modelCalled || m.closed || len(m.changes) == 0 || m.changes[0].begun || m.changes[0].of != ModelCalls {
+	if r == nil || r.begun.IsZero() || r.modelCalled || m.closed || len(m.changes) == 0 || m.changes[0].begun || !awaits[m.changes[0].of][worksOn] {
 		return time.Time{}, false
 	}
 	return r.begun.Add(ModelCallTime), m.waits(m.changes[0].of, m.changes[0].place)

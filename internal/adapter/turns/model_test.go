@@ -690,7 +690,7 @@ func (w *world) begins(handle *Change) {
 	c := w.changes[slices.IndexFunc(w.changes, func(c *wanted) bool { return c.handle == handle })]
 	w.must(!w.closed && !c.begun && !c.over, "a change begins once")
 	for _, other := range w.changes {
-		w.must(other.over || other.place >= c.place || c.of == Stricter && other.of == ModelCalls && !other.begun, "changes are made in order, one after the other")
+		w.must(other.over || other.place >= c.place || c.of == Stricter && other.of.keepsMode() && !other.begun, "changes are made in order, one after the other")
 	}
 	w.must(w.mayBegin(c), "a change begins when droid has begun with what was asked before it")
 	w.note("  change %d begins", c.place)
@@ -811,6 +811,12 @@ func (w *world) settled() {
 	at, due := w.m.Due()
 	if c := w.firstChange(); c != nil && !c.begun && !w.closed && !(due && !at.After(w.now)) {
 		w.must(!w.mayBegin(c), "a change waits for prompts that were asked before it alone")
+	}
+	for _, c := range w.changes {
+		ahead := func(other *wanted) bool {
+			return other.place < c.place && !other.over && (other.begun || !other.of.keepsMode())
+		}
+		w.must(c.of != Stricter || c.begun || c.over || w.closed || slices.ContainsFunc(w.changes, ahead), "a stricter mode waits for changes that may change the mode alone")
 	}
 	w.patient()
 }

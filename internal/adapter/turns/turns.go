@@ -31,7 +31,7 @@ const (
 	Here
 	// Setting is a command of ours that changes a setting: what is asked later waits for it as for a Change.
 	Setting
-	// ModelSetting is a Setting that is about the calls of the model.
+	// ModelSetting is a Setting that keeps the mode, see Scope.Setting.
 	ModelSetting
 	// Process is a program of the user's. A cancel stops it, and the prompt ends with it. It continues when droid dies.
 	Process
