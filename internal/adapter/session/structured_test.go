@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/adapter/session"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -67,6 +69,32 @@ func TestStructuredOutputIsAlone(t *testing.T) {
 		require.JSONEq(t, `{"outcome":"injected"}`, outcome(e.await(steered)))
 		require.Equal(t, "end_turn", ended(e.await(third)))
 		require.Equal(t, []string{"first", "second", "more", "third"}, script.texts)
+	})
+}
+
+// A cancelled prompt that droid has begun with before it answered that it gave it back does not end before droid has stopped: what droid sent
+// before its answer counts first, also where the session is busy until the answer has come.
+func TestSteeredPromptThatDroidHasBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := new(toldLines)
+		keeps := fakedroid.WithAnswer("droid.resolve_queued_user_message", func(map[string]any) (any, string) {
+			return fakedroid.Later{After: 1200 * time.Millisecond, Then: func(map[string]any) (any, string) { return fakedroid.Fields{}, "" }}, ""
+		})
+		e := begin(t, func(int) (*droid.Client, error) {
+			return tappedDroid(told.add, new(slow).script(), fakedroid.WithVersion(fakedroid.V0225), fakedroid.WithPace(100*time.Millisecond), keeps), nil
+		})
+		require.Nil(t, e.set("follow_up", options.Steer).Error)
+		first := e.prompt("stream first")
+		time.Sleep(150 * time.Millisecond)
+		second := e.prompt("stream second")
+		synctest.Wait()
+		e.notify("$/cancel_request", fmt.Sprintf(`{"requestId":%s}`, second))
+		time.Sleep(600 * time.Millisecond)
+		require.Equal(t, 1, told.place(1, "resolve_queued")-told.place(2, "add_user_message"))
+		e.inside(func(*session.Session) { time.Sleep(800 * time.Millisecond) }) // droid begins with the second, and answers
+		require.Equal(t, "end_turn", ended(e.await(first)))
+		require.Equal(t, "cancelled", ended(e.await(second)))
+		require.Positive(t, told.place(1, "interrupt_session"))
 	})
 }
 
