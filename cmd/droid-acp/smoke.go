@@ -162,9 +162,12 @@ func smokeOptions(c *invocation) (o smoke.Options, err error) {
 			}
 		}
 	}
-	for _, pair := range [][2]string{{"junit", "result"}, {"junit", flags.LogFile}, {"result", flags.LogFile}} {
-		if sameFile(v.String(pair[0]), v.String(pair[1])) {
-			return o, fmt.Errorf("--%s and --%s name the same file", pair[0], pair[1])
+	written := []string{"junit", "result", flags.LogFile, flags.Trace}
+	for i, name := range written {
+		for _, other := range append(written[i+1:len(written):len(written)], "prompts", "schema") {
+			if sameFile(v.String(name), v.String(other)) {
+				return o, fmt.Errorf("--%s and --%s name the same file", name, other)
+			}
 		}
 	}
 	o.Prompts, err = promptsOf(v, strings.Join(c.args, " "))

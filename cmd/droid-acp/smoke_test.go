@@ -214,15 +214,17 @@ func TestSmokeUsage(t *testing.T) {
 	}
 }
 
-func TestTwoResultsInOneFile(t *testing.T) {
+// A file that is written is no other file of the command line, by whatever path: that would replace the prompts, for one.
+func TestOneFileOfTwoFlags(t *testing.T) {
 	dir := t.TempDir()
-	for _, other := range []string{filepath.Join(dir, "r"), dir + "/./r", dir + "/../" + filepath.Base(dir) + "/r"} {
-		got := command("", "smoke", "--demo", "--junit", filepath.Join(dir, "r"), "--result", other)
-		require.Equal(t, exitUsage, got.code)
-		require.Contains(t, got.stderr, "--junit and --result name the same file")
-		got = command("", "smoke", "--demo", "--log-file", filepath.Join(dir, "r"), "--result", other)
-		require.Equal(t, exitUsage, got.code)
-		require.Contains(t, got.stderr, "--result and --log-file name the same file")
+	path := filepath.Join(dir, "r")
+	for _, other := range []string{path, dir + "/./r", dir + "/../" + filepath.Base(dir) + "/r"} {
+		for _, pair := range [][2]string{{"junit", "result"}, {"result", "log-file"}, {"log-file", "trace"}, {"result", "prompts"}, {"junit", "schema"}, {"trace", "prompts"}} {
+			got := command("", "smoke", "--"+pair[0], path, "--"+pair[1], other)
+			require.Equal(t, exitUsage, got.code)
+			require.Contains(t, got.stderr, "--"+pair[0]+" and --"+pair[1]+" name the same file")
+			require.NoFileExists(t, path)
+		}
 	}
 }
 
