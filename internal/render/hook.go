@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/visible"
 )
 
 // maxHookOutput bounds the shown output of a failed hook, in bytes.
@@ -25,7 +27,11 @@ func (v *View) hookCompleted(ev stream.HookCompleted) {
 			command = started.Commands[i].Command
 		}
 		said := cmp.Or(strings.TrimSpace(r.Stderr), strings.TrimSpace(r.Stdout))
-		text := fmt.Sprintf("The %s hook `%s` failed with exit code %d.", event, FirstLine(command), r.ExitCode)
+		name := ""
+		if command != "" {
+			name = markdown.Code(visible.Line(FirstLine(command))) + " "
+		}
+		text := fmt.Sprintf("The %s hook %sfailed with exit code %d.", event, name, r.ExitCode)
 		if said != "" {
 			text += "\n" + shorten(said, maxHookOutput)
 		}

@@ -158,10 +158,10 @@ func TestCompaction(t *testing.T) {
 
 func TestHooks(t *testing.T) {
 	var begun stream.HookStarted
-	require.NoError(t, json.Unmarshal([]byte(`{"hookId":"1","hookEventName":"PreToolUse","hookCommands":[{"command":"fine"},{"command":"lint\n-x"}]}`), &begun))
+	require.NoError(t, json.Unmarshal([]byte(`{"hookId":"1","hookEventName":"PreToolUse","hookCommands":[{"command":"fine"},{"command":"a \u0060lint\u0060\n-x"}]}`), &begun))
 	d := newHarness(protocol.ClientCapabilities{})
 	end := stream.HookCompleted{HookID: "1", Results: []stream.HookResult{{ExitCode: 0, Stdout: "good"}, {ExitCode: 2, Stderr: "no good\n", Stdout: "said"}, {ExitCode: 3}}}
-	require.Equal(t, []string{"report The PreToolUse hook `lint …` failed with exit code 2.\nno good", "report The PreToolUse hook `` failed with exit code 3."},
+	require.Equal(t, []string{"report The PreToolUse hook `` a `lint` … `` failed with exit code 2.\nno good", "report The PreToolUse hook failed with exit code 3."},
 		d.event(quirks.Other{Event: begun}, quirks.Other{Event: end}))
 	require.Empty(t, d.hooks, "one that has ended is forgotten")
 	long := stream.HookCompleted{HookID: "2", EventName: "Stop", Results: []stream.HookResult{{Command: "lint", ExitCode: 1, Stdout: strings.Repeat("x", 501)}}}
