@@ -275,8 +275,8 @@ func (d *Decoder) decodeEvent(line *Line, body, params []byte) Event {
 
 // decodeKind decodes everything but regular text deltas, by reflection.
 func decodeKind(kind string, body []byte) Event {
-	if decode := kinds[kind]; decode != nil {
-		return decode(kind, body)
+	if n, known := kinds[kind]; known {
+		return n.decode(kind, body)
 	}
 	return Unknown{Type: kind, Raw: bytes.Clone(body)}
 }

@@ -329,8 +329,8 @@ func FuzzDecodeAfterADelta(f *testing.F) {
 
 // TestKinds: an event has the name under which the table has it.
 func TestKinds(t *testing.T) {
-	for kind, decode := range kinds {
-		ev := decode(kind, []byte("{}"))
+	for kind, n := range kinds {
+		ev := n.decode(kind, []byte("{}"))
 		require.Equal(t, kind, ev.Kind())
 	}
 }

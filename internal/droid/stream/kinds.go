@@ -1,54 +1,61 @@
 package stream
 
-// kinds are droid's notifications by name, each with its decoder; any other is Unknown. Each is handled by a case in three places:
-// quirks.Normalizer.Handle turns it into normalized events, render.View shows those (View.show), and session.Session does the rest
-// (Session.applyEvent). docs/dev/protocol.md describes their content.
-// TestEventsHaveTheirPlaces in internal/testing/archtest names what a row lacks.
-var kinds = map[string]func(kind string, body []byte) Event{
+// kinds are droid's notifications by name, each with the event that it becomes, and its fields: all that the recorded droids sent, or have in
+// their schemas (0.99.0 to 0.225.2); tests in internal/testing/droids check that. Any other notification is Unknown. Each is handled by a
+// case in three places: quirks.Normalizer.Handle turns it into normalized events, render.View shows those (View.show), and session.Session
+// does the rest (Session.applyEvent). docs/dev/protocol.md describes their content. TestEventsHaveTheirPlaces in internal/testing/archtest
+// names what a row lacks.
+var kinds = map[string]notificationKind{
 	// A turn, from droid's first step to its end.
-	"droid_working_state_changed": over(WorkingStateChanged{}),
-	"agent_turn_completed":        over(TurnCompleted{}),
-	"structured_output":           over(StructuredOutput{}),
-	"error":                       over(Failure{}),
-	"llm_retry":                   over(LLMRetry{}),
-	"queued_messages_discarded":   over(QueuedMessagesDiscarded{}),
+	"droid_working_state_changed": over(WorkingStateChanged{}, "newState"),
+	"agent_turn_completed":        over(TurnCompleted{}, "childTokenUsage", "cumulativeChildTokenUsage", "cumulativeTokenUsage", "durationMs", "reason", "tokenUsage", "turnId"),
+	"structured_output":           over(StructuredOutput{}, "messageId", "structuredOutput"),
+	"error":                       over(Failure{}, "error", "errorType", "exitCode", "message", "timestamp"),
+	"llm_retry":                   over(LLMRetry{}, "attempt", "reason"),
+	"queued_messages_discarded":   over(QueuedMessagesDiscarded{}, "requestId", "text"),
 
 	// Text while it is generated, and the complete message.
-	"assistant_text_delta":        over(TextDelta{}),
-	"thinking_text_delta":         over(TextDelta{Thinking: true}),
-	"assistant_text_complete":     over(TextComplete{}),
-	"thinking_text_complete":      over(TextComplete{Thinking: true}),
-	"create_message":              over(MessageCreated{}),
-	"assistant_message_retracted": over(MessageRetracted{}),
+	"assistant_text_delta":        over(TextDelta{}, "blockIndex", "messageId", "textDelta"),
+	"thinking_text_delta":         over(TextDelta{Thinking: true}, "blockIndex", "messageId", "textDelta"),
+	"assistant_text_complete":     over(TextComplete{}, "blockIndex", "messageId"),
+	"thinking_text_complete":      over(TextComplete{Thinking: true}, "blockIndex", "durationMs", "messageId"),
+	"create_message":              over(MessageCreated{}, "message", "parentId", "requestId"),
+	"assistant_message_retracted": over(MessageRetracted{}, "messageId"),
 
 	// Tool calls. Questions to the user about them are requests of droid (PermissionRequest, QuestionRequest).
-	"tool_call":                    over(ToolCall{}),
-	"tool_execution_phase_changed": over(ToolPhaseChanged{}),
-	"tool_progress_update":         over(ToolProgress{}),
-	"tool_result":                  over(ToolResult{}),
-	"permission_resolved":          over(PermissionResolved{}),
-	"child_session_available":      over(ChildSessionAvailable{}),
+	"tool_call":                    over(ToolCall{}, "toolUse"),
+	"tool_execution_phase_changed": over(ToolPhaseChanged{}, "phase", "toolName", "toolUseId"),
+	"tool_progress_update":         over(ToolProgress{}, "toolName", "toolUseId", "update"),
+	"tool_result":                  over(ToolResult{}, "content", "isError", "messageId", "toolUseId"),
+	"permission_resolved":          over(PermissionResolved{}, "requestId", "selectedOption", "toolUseIds"),
+	"child_session_available":      over(ChildSessionAvailable{}, "childSessionId", "description", "subagentType", "timestamp", "toolUseId"),
 
 	// The session.
-	"settings_updated":            over(SettingsUpdated{}),
-	"session_title_updated":       over(TitleUpdated{}),
-	"session_token_usage_changed": over(TokenUsageChanged{}),
-	"session_compacted":           over(SessionCompacted{}),
+	"settings_updated":            over(SettingsUpdated{}, "requestId", "settings"),
+	"session_title_updated":       over(TitleUpdated{}, "requestId", "title", "updateType"),
+	"session_token_usage_changed": over(TokenUsageChanged{}, "inclusiveTokenUsage", "lastCallTokenUsage", "sessionId", "tokenUsage"),
+	"session_compacted":           over(SessionCompacted{}, "removedCount", "summaryId", "visibleBoundaryMessageId"),
 
 	// Other things that droid runs: MCP servers and hooks.
-	"mcp_status_changed":       over(MCPStatusChanged{}),
-	"mcp_auth_required":        over(MCPAuthRequired{}),
-	"mcp_auth_completed":       over(MCPAuthCompleted{}),
-	"hook_execution_started":   over(HookStarted{}),
-	"hook_execution_completed": over(HookCompleted{}),
+	"mcp_status_changed":       over(MCPStatusChanged{}, "servers", "summary"),
+	"mcp_auth_required":        over(MCPAuthRequired{}, "authUrl", "message", "serverName", "state"),
+	"mcp_auth_completed":       over(MCPAuthCompleted{}, "message", "outcome", "serverName"),
+	"hook_execution_started":   over(HookStarted{}, "hiddenFromUserViews", "hookCommands", "hookEventName", "hookId", "hookMatcher", "hookOrder", "hookParentId", "hookToolCallId", "isParallelExecution", "parallelGroupId"),
+	"hook_execution_completed": over(HookCompleted{}, "hiddenFromUserViews", "hookEventName", "hookId", "hookMatcher", "hookOrder", "hookParentId", "hookPreventedAction", "hookResults", "hookStatus", "hookToolCallId"),
 }
 
-// over returns a decoder of a notification into a copy of e.
-func over[E Event](e E) func(kind string, body []byte) Event {
-	return func(kind string, body []byte) Event {
+// notificationKind describes one kind of notification.
+type notificationKind struct {
+	decode func(kind string, body []byte) Event
+	fields []string // that are known, beside its type; some are not read
+}
+
+// over returns a notification with these fields, which is decoded into a copy of e.
+func over[E Event](e E, fields ...string) notificationKind {
+	return notificationKind{fields: fields, decode: func(kind string, body []byte) Event {
 		e := e
 		return decodeInto(kind, body, &e)
-	}
+	}}
 }
 
 // Kind implements Event, as do all methods below.
