@@ -11,19 +11,6 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// Ids of the config options.
-const (
-	Mode       = "mode"
-	Model      = "model"
-	Effort     = "reasoning_effort"
-	SpecModel  = "spec_model"
-	SpecEffort = "spec_reasoning_effort"
-	FollowUp   = "follow_up"
-)
-
-// AutoCompaction is the ID of the option that turns automatic compaction on or off.
-const AutoCompaction = "auto_compaction"
-
 // Values of FollowUp: what becomes of a prompt that is sent while another
 // one runs.
 const (

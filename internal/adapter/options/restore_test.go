@@ -3,6 +3,7 @@ package options
 import (
 	"cmp"
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,7 +39,14 @@ func TestModeThatWasNotTakenBack(t *testing.T) {
 // TestRestoredSettings checks that the settings marked as restored are requested from the next droid.
 func TestRestoredSettings(t *testing.T) {
 	reported := func(value string, mode stream.Mode) (o State) {
-		o.Reported(stream.Settings{ModelID: &value, ReasoningEffort: &value, AutonomyMode: of(string(mode)), Raw: json.RawMessage(`{}`)})
+		all := stream.Settings{Raw: json.RawMessage(`{}`)}
+		for i, fields := 0, reflect.ValueOf(&all).Elem(); i < fields.NumField(); i++ {
+			if text, is := fields.Field(i).Addr().Interface().(**string); is {
+				*text = &value
+			}
+		}
+		all.AutonomyMode = of(string(mode))
+		o.Reported(all)
 		return o
 	}
 	before, now := reported("before", stream.ModeSpec), reported("now", stream.ModeNormal)
@@ -53,7 +61,7 @@ func TestRestoredSettings(t *testing.T) {
 	for _, s := range Settings() {
 		if s.Stored == Restored && s.ID != Mode {
 			require.NotNil(t, s.field, s.ID)
-			require.Equal(t, "before", restored(s.field), "%s: give it a value in reported, above", s.ID)
+			require.Equal(t, "before", restored(s.field), s.ID)
 		}
 	}
 }

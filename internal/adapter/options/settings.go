@@ -42,6 +42,17 @@ type Setting struct {
 	field func(p *stream.SettingsPatch) **string
 }
 
+// IDs of the settings, and so of their config options.
+const (
+	Mode           = "mode"
+	Model          = "model"
+	Effort         = "reasoning_effort"
+	SpecModel      = "spec_model"
+	SpecEffort     = "spec_reasoning_effort"
+	FollowUp       = "follow_up"
+	AutoCompaction = "auto_compaction" // a switch
+)
+
 // settings are all settings, in the order of menus. The models and efforts follow those on which their values depend.
 var settings = []Setting{
 	{
