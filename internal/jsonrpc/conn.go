@@ -123,7 +123,7 @@ func (c *Conn) Run(ctx context.Context) {
 		unread = nil
 	}
 	for {
-		room := c.out.overfull()
+		room := c.out.Overfull()
 		var it item
 		var ok, ended, over bool
 		c.update(func(s *state) {
@@ -334,6 +334,9 @@ func (c *Conn) Lines() int64 { return c.lines.Load() }
 
 // Full returns nil while the outbox has room, see Outbox.Full.
 func (c *Conn) Full() <-chan struct{} { return c.out.Full() }
+
+// Overfull returns nil while the outbox has room for what something waits for, see Outbox.Overfull.
+func (c *Conn) Overfull() <-chan struct{} { return c.out.Overfull() }
 
 func (c *Conn) logPanic(text string, p any, fields ...zap.Field) {
 	c.log.Error(text, append(fields, zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))...)

@@ -15,7 +15,7 @@ const (
 	// maxLines and maxBytes make the outbox full: producers of many messages pause.
 	maxLines = 1024
 	maxBytes = 2 << 20
-	// overfullAt is the multiple of these limits at which no more requests are handled.
+	// overfullAt is the multiple of these limits at which it is overfull.
 	overfullAt = 4
 	// maxBatch bounds the bytes that one Write takes of several lines.
 	maxBatch = 256 << 10
@@ -41,7 +41,7 @@ type Outbox struct {
 	busy         bool // Run is writing lines that it has taken
 	bytes        int
 	room         chan struct{} // returned by Full; closed when there is room again
-	overfullRoom chan struct{} // the same for overfull
+	overfullRoom chan struct{} // the same for Overfull
 	closed       bool
 	err          error
 	done         chan struct{} // closed when Run has returned
@@ -133,9 +133,9 @@ func (o *Outbox) Size() int {
 // If the peer is gone, there is always room.
 func (o *Outbox) Full() <-chan struct{} { return o.over(&o.room, 1) }
 
-// overfull is Full for handling requests of a peer that does not read the responses. Its limits are much higher, so that a cancellation
-// behind a few requests is not delayed.
-func (o *Outbox) overfull() <-chan struct{} { return o.over(&o.overfullRoom, overfullAt) }
+// Overfull is Full with limits that are four times as high: for handling requests of a peer that does not read the responses, so that a
+// cancellation behind a few requests is not delayed, and for producers that something waits for.
+func (o *Outbox) Overfull() <-chan struct{} { return o.over(&o.overfullRoom, overfullAt) }
 
 func (o *Outbox) over(wait *chan struct{}, times int) <-chan struct{} {
 	o.mu.Lock()

@@ -104,11 +104,11 @@ func TestOutboxIsFullWhileTheEditorReadsNothing(t *testing.T) {
 				fill(o)
 				wait := o.Full()
 				require.True(t, isFull(wait))
-				require.Nil(t, o.overfull(), "the editor's requests are still taken")
+				require.Nil(t, o.Overfull(), "the editor's requests are still taken")
 				for range overfullAt {
 					fill(o)
 				}
-				overfull := o.overfull()
+				overfull := o.Overfull()
 				require.True(t, isFull(overfull))
 				close(w.tokens) // the editor is gone
 				synctest.Wait()

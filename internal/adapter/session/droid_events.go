@@ -20,8 +20,8 @@ import (
 // An event of droid's passes four functions: nextEvent says whether it may be taken now, handleEvent normalizes it, apply keeps the order if
 // files are read for one, and translate shows it.
 
-// nextEvent returns the channel of droid's events, nil while droid is not to be read. If that is because the outbox is
-// full, room is closed when there is room again.
+// nextEvent returns the channel of droid's events, nil while droid is not to be read. If that is because the outbox is full, room is closed
+// when there is room again. droid's answer to a call comes behind what it has said before, which is read as long as the outbox is not overfull.
 func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{}) {
 	switch {
 	case s.showsHistory(): // that comes first
@@ -29,7 +29,10 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 	case s.prompts.Stopping():
 		events = s.proc.Events() // what it says is dropped, so it needs no room
 	default:
-		if room = s.out.Full(); room == nil {
+		if room = s.out.Full(); room != nil && s.prompts.RPC.Holder() != nil {
+			room = s.out.Overfull()
+		}
+		if room == nil {
 			events = s.proc.Events()
 		}
 	}

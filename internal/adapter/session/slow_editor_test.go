@@ -107,6 +107,26 @@ func TestCancelIsHeardWhileTheEditorReadsNothing(t *testing.T) {
 	})
 }
 
+// A mode that is set while the editor reads nothing is set at once: droid's answer, which comes behind what it has written, is read.
+func TestModeIsSetWhileTheEditorReadsNothing(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(endless(), v))
+		require.Nil(t, e.set("mode", "auto-high").Error)
+		e.out.pause()
+		id := e.prompt("endless")
+		synctest.Wait() // all that fits is on its way
+		began := time.Now()
+		mode := e.request("session/set_mode", e.inSession(`,"modeId":"normal"`))
+		synctest.Wait()
+		e.inside(func(s *session.Session) { require.Equal(t, stream.ModeNormal, s.OptionState().Mode()) })
+		require.Zero(t, time.Since(began))
+		e.cancel()
+		e.out.resume()
+		require.Nil(t, e.await(mode).Error)
+		require.Equal(t, "cancelled", ended(e.await(id)))
+	})
+}
+
 // TestASlowEditorSlowsDroid: without a cancel nothing is dropped, and droid is
 // read no further than there is room on the way to the editor.
 func TestASlowEditorSlowsDroid(t *testing.T) {

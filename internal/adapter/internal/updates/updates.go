@@ -26,6 +26,7 @@ type ACPClient interface {
 	Text(frame wire.TextFrame, text string)
 	Notify(method string, params any) error
 	Full() <-chan struct{}
+	Overfull() <-chan struct{}
 }
 
 // Sender sends the updates of one session. Only Session, SendRequest, SendAsync, Requests and the methods of PendingRequest are safe for
@@ -116,6 +117,14 @@ func (s *Sender) Full() <-chan struct{} {
 		return nil
 	}
 	return s.editor.Full()
+}
+
+// Overfull is Full for what something waits for, see jsonrpc.Outbox.
+func (s *Sender) Overfull() <-chan struct{} {
+	if s.editor == nil {
+		return nil
+	}
+	return s.editor.Overfull()
 }
 
 // Send sends one update, under the ID by which the editor uses the session. Of the session's

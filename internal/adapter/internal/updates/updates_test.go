@@ -30,6 +30,8 @@ func (l *listener) Notify(method string, params any) error {
 
 func (l *listener) Full() <-chan struct{} { return make(chan struct{}) }
 
+func (l *listener) Overfull() <-chan struct{} { return make(chan struct{}) }
+
 func (l *listener) Ask(string, any, func(json.RawMessage, error)) *wire.Pending { return nil }
 
 // take returns the messages since the previous take.
