@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -190,8 +191,11 @@ func (a *agent) read(in io.Reader) (tooLong bool) {
 	}
 }
 
-// awaitRoom waits while the only client that uses the agent, and has the session open, has no room.
+// awaitRoom waits while the client that loads the session, or the only one that uses the agent, has no room. Others that use the agent do not
+// wait for a loader that reads nothing for stallTime.
 func (a *agent) awaitRoom(o *session) {
+	look, waiting := time.NewTicker(stallTime/2), math.MaxInt
+	defer look.Stop()
 	for {
 		a.server.mu.Lock()
 		full, changed := o.full(), a.server.changed
@@ -203,6 +207,14 @@ func (a *agent) awaitRoom(o *session) {
 		case <-full:
 			return
 		case <-changed: // another client may use the agent now
+		case <-look.C:
+			a.server.mu.Lock()
+			if l := o.loader; l != nil && !a.isOnlyFor(l) {
+				before := waiting
+				waiting = l.out.Waiting()
+				o.stalled = waiting >= before
+			}
+			a.server.mu.Unlock()
 		case <-a.killRequested:
 			return
 		}

@@ -524,7 +524,7 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *
 		} else if h.Method == "session/load" {
 			open.resetJournal()
 		}
-		asked.session.loader = c
+		asked.session.loader, asked.session.stalled = c, false
 		asked.previousID = c.setAlias(asked.session, named)
 	case "session/delete":
 		asked.deletes = textAt(params, "sessionId")

@@ -156,6 +156,8 @@ type fakeClient struct {
 	heard  []string
 	closed string
 	full   chan struct{}
+	// waiting is added to what Waiting returns.
+	waiting int
 }
 
 func (c *fakeClient) Send(m []byte) {
@@ -176,7 +178,11 @@ func (c *fakeClient) Close(reason string) {
 
 func (c *fakeClient) Full() <-chan struct{} { return c.full }
 
-func (c *fakeClient) Waiting() int { return 7 }
+func (c *fakeClient) Waiting() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return 7 + c.waiting
+}
 
 // take returns what the client got since the last call, in short: texts, answers, questions.
 func (c *fakeClient) take() (short []string) {
@@ -761,6 +767,53 @@ func TestSlowClientBesideAnother(t *testing.T) {
 				}
 				a.answer(other.prompts(a, "s2", "go"), `{"stopReason":"end_turn"}`)
 				require.Equal(t, []string{`p= {"stopReason":"end_turn"}`}, other.take())
+			})
+		})
+	}
+}
+
+// Nor does one that reads nothing while it loads a history, for longer than stallTime. It is read again at its pace as soon as it reads.
+func TestStoppedLoaderBesideAnother(t *testing.T) {
+	for _, reads := range []bool{true, false} {
+		t.Run(fmt.Sprint(reads), func(t *testing.T) {
+			withServer(t, func(t *testing.T, h *testServer) {
+				slow, a := h.client("Zed", everything)
+				slow.opens(a, "s0")
+				other, _ := h.client("Zed", everything)
+				other.opens(a, "s2")
+				slow.load("s1")
+				loading := a.next()
+				require.Equal(t, "session/load", loading.Method)
+				slow.mu.Lock()
+				slow.full = make(chan struct{})
+				slow.mu.Unlock()
+				a.chunk("s1", "one")
+				other.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s2","prompt":[]}}`)
+				prompted := a.next()
+				go func() { _, _ = fmt.Fprintf(a.out, `{"jsonrpc":"2.0","id":%v,"result":{"stopReason":"end_turn"}}`+"\n", prompted.ID) }()
+				synctest.Wait()
+				require.Empty(t, other.take())
+				for range 10 {
+					time.Sleep(stallTime / 5)
+					if reads {
+						slow.mu.Lock()
+						slow.waiting--
+						slow.mu.Unlock()
+					}
+				}
+				want := []string{`p= {"stopReason":"end_turn"}`}
+				if reads {
+					want = nil
+				}
+				require.Equal(t, want, other.take())
+				close(slow.full)
+				slow.mu.Lock()
+				slow.full = nil
+				slow.mu.Unlock()
+				synctest.Wait()
+				a.chunk("s1", "two")
+				a.answer(loading, `{}`)
+				require.Equal(t, []string{"agent: one", "agent: two", "l= {}"}, slow.take())
 			})
 		})
 	}
