@@ -191,6 +191,27 @@ func TestPromptBetweenAPanicAndAModeThatFails(t *testing.T) {
 	})
 }
 
+// A turn that was cancelled ends in the mode that it began in: what droid still does for it asks as before.
+func TestCancelledTurnKeepsItsMode(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		var modes []string
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			for began := time.Now(); time.Since(began) < 3*time.Second; {
+				_ = d.Pause(100 * time.Millisecond) // it ignores the interrupt
+			}
+			modes = append(modes, d.Mode())
+			return nil
+		}), v))
+		id := e.prompt("go")
+		time.Sleep(time.Second)
+		e.cancel()
+		synctest.Wait()
+		require.Nil(t, e.set("mode", "auto-high").Error)
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		require.Equal(t, []string{"normal"}, modes)
+	})
+}
+
 // A prompt that was sent after a change to a stricter mode, or a /mode, is not sent to droid if the change fails. It is sent if the editor
 // already knew of the failure, or if the failed change was to a more permissive mode.
 func TestPromptBehindAModeThatFails(t *testing.T) {

@@ -56,9 +56,10 @@ const (
 // For example, droid works on prompt A, prompt B waits, the user asks for another model (ModelCalls), then sends C. The change waits until
 // the model was called for A (worksOn), not for B (unawaited). B waits for A; should A end first, B waits while the change has RPC (rpcHeld),
 // though it came before the change. C waits for the change (notBegun, underWay), then for A and B. Had nothing run, B would have been inLine,
-// and the change behind it.
+// and the change behind it; so it is if A ends before the model was called for it. A change of the mode (General) also waits for a cancelled
+// prompt to end (stopping): what droid still does for it asks as before.
 var awaits = [...][most]bool{
-	General:    {inLine: true, preparing: true, onItsWay: true, accepted: true, notBegun: true, keptMode: true, underWay: true},
+	General:    {inLine: true, preparing: true, onItsWay: true, accepted: true, stopping: true, notBegun: true, keptMode: true, underWay: true},
 	ModelCalls: {inLine: true, preparing: true, onItsWay: true, accepted: true, worksOn: true, notBegun: true, keptMode: true, underWay: true},
 	Stricter:   {notBegun: true, underWay: true},
 	turn:       {preparing: true, onItsWay: true, accepted: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, notBegun: true, keptMode: true, underWay: true, rpcHeld: true},

@@ -712,8 +712,11 @@ func (w *world) mayBegin(c *wanted) bool {
 	if c.of == Stricter {
 		return true
 	}
-	before := func(t *told) bool { return t.place < c.place && !t.cancelled }
 	id, runs := w.m.Running()
+	if runs && w.open[id].cancelled && w.open[id].place < c.place && !c.of.keepsMode() {
+		return false // what droid still does for it is done in the mode that it began in
+	}
+	before := func(t *told) bool { return t.place < c.place && (!t.cancelled || !c.of.keepsMode()) }
 	for _, t := range w.all {
 		if steered := !t.ended && t.sending && (!runs || t.id != id); steered && before(t) {
 			return false
