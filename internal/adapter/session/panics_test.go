@@ -53,6 +53,23 @@ func (e *editor) posts(f func(s *session.Session)) {
 	synctest.Wait()
 }
 
+// What a panic ends comes before the response to its prompt: the question and the calls.
+func TestPanicEndsAllOfItsPromptFirst(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(uses(touch), v))
+		e.ask = nil
+		id := e.prompt("go")
+		synctest.Wait()
+		e.posts(func(*session.Session) { panic("test") })
+		require.Contains(t, ended(e.await(id)), "droid-acp failed: test")
+		time.Sleep(time.Second)
+		got := e.updates()
+		require.Contains(t, got, "withdrawn")
+		require.Contains(t, got, "tool_call_update t1 failed")
+		require.Contains(t, got[len(got)-1], "end ", "%v", got)
+	})
+}
+
 // TestPanicWithoutTheLockEndsOneTurn: as one with it does. The prompt ends
 // with an error that says so, its process goes, all else lives on.
 func TestPanicWithoutTheLockEndsOneTurn(t *testing.T) {

@@ -365,9 +365,12 @@ func (m *Machine) Fail(id ID, why error) {
 	m.flush()
 }
 
-// FailRunning ends the prompt that runs, whichever it is.
+// FailRunning ends the prompt that runs, whichever it is, and first what droid has begun for it.
 func (m *Machine) FailRunning(why error) {
 	if p := m.running(); p != nil {
+		if p.withDroid() {
+			m.do(Forget{p.request})
+		}
 		m.fail(p, why)
 	}
 	m.flush()
