@@ -323,6 +323,7 @@ func (s *Session) droidExited() {
 func (s *Session) endWork() {
 	defer s.questions.DroidExited() // also after a panic: the next droid's questions wait behind them
 	s.servers.DroidExited()
+	s.modeOrder.droidExited()
 	s.fileCalls.End()
 	s.apply(s.proc.Normalizer().DroidExited(time.Now()))
 	s.readNoMore() // what the prompts are answered by is not held back

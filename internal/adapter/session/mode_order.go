@@ -25,6 +25,9 @@ func (o *modeOrder) choose() { o.chosen++ }
 // answered notes that droid has an answer for which it may change its mode.
 func (o *modeOrder) answered(now time.Time) { o.due = now.Add(modeTime) }
 
+// droidExited ends the wait for the mode of an answer that a droid had.
+func (o *modeOrder) droidExited() { o.due = time.Time{} }
+
 // reported notes that droid has changed its mode: if not for the option, then for the answer.
 func (o *modeOrder) reported(mode stream.Mode) {
 	if mode != o.asked {

@@ -46,6 +46,45 @@ func TestModeBehindAnAnswer(t *testing.T) {
 	}
 }
 
+// A mode that does not exist takes no answer away.
+func TestUnknownModeBehindAnAnswer(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := connect(t, playing(uses(touch), v))
+		home := t.TempDir()
+		e.agent.Config.Trust = trust.New(trust.Options{Home: home, File: filepath.Join(home, "trust.json")})
+		e.beginSession()
+		var asked, request json.RawMessage
+		e.onAsk = func(id, params json.RawMessage) bool { asked, request = id, params; return true }
+		running := e.prompt("go")
+		e.settle()
+		e.hanging.begin("Trust.Look")
+		e.answer(asked, request, func(p permission) string { return p.Option("allow_always") })
+		e.settle()
+		require.True(t, e.hanging.wasReached())
+		require.NotNil(t, e.call("session/set_mode", e.inSession(`,"modeId":"garbage"`)).Error)
+		e.hanging.revive()
+		require.Equal(t, "end_turn", ended(e.await(running)))
+		require.Contains(t, e.updates(), "tool_call_update t1 completed")
+	})
+}
+
+// A mode waits for that of an answer no longer than for the droid that had the answer.
+func TestModeBehindADeadDroid(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		m := &mortal{script: uses(touch), options: []fakedroid.Option{v, fakedroid.WithSessions(new(fakedroid.Sessions))}}
+		e := begin(t, m.start)
+		var asked, request json.RawMessage
+		e.onAsk = func(id, params json.RawMessage) bool { asked, request = id, params; return true }
+		running := e.prompt("go")
+		e.settle()
+		e.answer(asked, request, func(p permission) string { defer m.die(); return p.Option("allow_always") })
+		e.await(running)
+		began := time.Now()
+		require.Nil(t, e.set("mode", "spec").Error)
+		require.Less(t, time.Since(began), time.Second)
+	})
+}
+
 // TestModeRightBehindAnAnswer checks that a mode is set when droid has the mode of the answer before it, also where it reports another one,
 // for a request before the answer, in the meantime.
 func TestModeRightBehindAnAnswer(t *testing.T) {

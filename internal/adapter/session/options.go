@@ -94,9 +94,6 @@ func (s *Session) setOption(callCtx context.Context, id, value string) *jsonrpc.
 	case id == options.AutoCompaction:
 		return s.setAutoCompaction(callCtx, value == "true")
 	}
-	if id == options.Mode {
-		s.modeOrder.choose()
-	}
 	release, failure := s.lockRPC(s.Context)
 	if failure != nil {
 		return failure
@@ -110,7 +107,9 @@ func (s *Session) setOption(callCtx context.Context, id, value string) *jsonrpc.
 	var patch stream.SettingsPatch
 	var refused error
 	err := s.withDroid(s.Context, 1, func(client *droid.Client, _ *stream.SessionInfo) error {
-		patch, refused = s.options.Patch(client.Version(), id, value)
+		if patch, refused = s.options.Patch(client.Version(), id, value); id == options.Mode && refused == nil {
+			s.modeOrder.choose()
+		}
 		return s.changeSettings(callCtx, client, patch)
 	})
 	heard := s.syncEvents(s.Context) // settings_updated comes before the reply: applyEvent has put it in s.options
