@@ -790,7 +790,9 @@ func TestStoppedLoaderBesideAnother(t *testing.T) {
 				a.chunk("s1", "one")
 				other.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s2","prompt":[]}}`)
 				prompted := a.next()
-				go func() { _, _ = fmt.Fprintf(a.out, `{"jsonrpc":"2.0","id":%v,"result":{"stopReason":"end_turn"}}`+"\n", prompted.ID) }()
+				go func() {
+					_, _ = fmt.Fprintf(a.out, `{"jsonrpc":"2.0","id":%v,"result":{"stopReason":"end_turn"}}`+"\n", prompted.ID)
+				}()
 				synctest.Wait()
 				require.Empty(t, other.take())
 				for range 10 {
