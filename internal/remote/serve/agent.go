@@ -191,10 +191,10 @@ func (a *agent) read(in io.Reader) (tooLong bool) {
 	}
 }
 
-// awaitRoom waits while the client that loads the session, or the only one that uses the agent, has no room. Others that use the agent do not
-// wait for a loader that reads nothing for stallTime.
+// awaitRoom waits while the client that loads the session, or the only one that uses the agent, has no room. If others use the agent, it does
+// not wait for a client that reads nothing, see stallTime.
 func (a *agent) awaitRoom(o *session) {
-	look, waiting := time.NewTicker(stallTime/2), math.MaxInt
+	look, waiting := time.NewTicker(stallTime), math.MaxInt
 	defer look.Stop()
 	for {
 		a.server.mu.Lock()

@@ -29,7 +29,7 @@ type session struct {
 	journal     *journal
 	subscribers []*subscriber // in the order of their arrival
 	loader      *Client       // set while a client loads the session: replayed updates go to it alone, even after it disconnects, until loadTime has passed
-	stalled     bool          // the loader reads nothing, and its agent, which others use, no longer waits for it
+	stalled     bool          // the agent no longer waits for the loader, which has read nothing, see stallTime
 	changing    bool          // its agent opens it for the first time, or closes it
 	later       []func()      // run when changing ends
 	partial     bool          // the journal begins later than the conversation
@@ -318,7 +318,7 @@ func (o *session) broadcast(not *Client, line []byte) {
 // It returns nil if there is no such client, or that has room.
 func (o *session) full() <-chan struct{} {
 	switch {
-	case o.loader != nil && o.stalled:
+	case o.loader != nil && o.stalled: // what is too much for it ends its connection
 	case o.loader != nil:
 		return o.loader.out.Full()
 	case len(o.subscribers) == 1 && !o.subscribers[0].replaying && o.agent.isOnlyFor(o.subscribers[0].client):
