@@ -173,13 +173,14 @@ func TestUsersModel(t *testing.T) {
 			c, err := start(cmd, nil, shortBounds)
 			require.NoError(t, err)
 			t.Cleanup(func() { c.Kill(); <-c.Exited() })
+			c.AwaitStart(testContext(t))
 			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Project: cmd.Project}))
 			require.Equal(t, tc.wants, c.ProjectModels())
 			_, err = c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
 			require.NoError(t, err)
 			<-c.Events() // the version
 			_, text := toldSettings(t, c)
-			const always = `"mcp":{"mcpServers":{}},"mcpPolicy":{"enabled":true,"allowlist":[]}`
+			const always = `"mcp":{"mcpServers":{}},"mcpPolicy":{"enabled":true,"allowlist":[]},"hooks":{"hooksDisabled":true}`
 			switch {
 			case tc.settings != "":
 				require.JSONEq(t, `{`+always+`,"sessionDefaultSettings":{`+tc.settings+`},`+tc.settings+`}`, text)
@@ -199,16 +200,17 @@ func TestUnknownServersAreRefused(t *testing.T) {
 		home   map[string]string
 		policy string
 	}{
-		"servers of the user's":   {map[string]string{"mcp.json": `{"mcpServers":{"mine":{"command":"npx","args":["server-of-mine"]}}}`}, `"mcpPolicy":{"enabled":true,"allowlist":["editors","server-of-mine"]}`},
-		"a policy of the user's":  {map[string]string{"settings.local.json": `{"mcpPolicy":{"enabled":true,"allowlist":["x"]}}`}, `"mcpPolicy":{"enabled":true,"allowlist":["x"]}`},
+		"servers of the user's":   {map[string]string{"mcp.json": `{"mcpServers":{"mine":{"command":"npx","args":["server-of-mine"]}}}`}, `"mcpPolicy":{"enabled":true,"allowlist":["editors","server-of-mine"]},"hooks":{"hooksDisabled":true}`},
+		"a policy of the user's":  {map[string]string{"settings.local.json": `{"mcpPolicy":{"enabled":true,"allowlist":["x"]}}`}, `"mcpPolicy":{"enabled":true,"allowlist":["x"]},"hooks":{"hooksDisabled":true}`},
 		"plugins of the user's":   {map[string]string{"settings.local.json": `{"enabledPlugins":{"p@m":true}}`}, `"x":0`},
-		"a server without a name": {map[string]string{"mcp.json": `{"mcpServers":{"mine":{"command":"é"}}}`}, `"x":0`},
+		"a server without a name": {map[string]string{"mcp.json": `{"mcpServers":{"mine":{"command":"é"}}}`}, `"hooks":{"hooksDisabled":true}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.home["settings.json"] = `{"autonomyMode":"auto-low"}`
 			c, err := startIn(t, writeHome(t, tc.home), projectconfig.Layer{Found: true}, "1.220.0")
 			require.NoError(t, err)
 			require.Contains(t, c.env, "GIT_CONFIG_KEY_0=core.fsmonitor")
+			c.AwaitStart(testContext(t))
 			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Excluded: &projectconfig.Layer{}, MCPServers: []stream.MCPServer{{Name: "e", Command: "editors"}}}))
 			_, err = c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
 			require.NoError(t, err)
