@@ -95,6 +95,7 @@ func TestSlowDiskHoldsUpNobody(t *testing.T) {
 		for range 70 {
 			_, err := w.Write(line)
 			require.NoError(t, err)
+			synctest.Wait() // the first one is at the disk, and no other
 		}
 		require.False(t, r.Close())
 		close(s.held)
