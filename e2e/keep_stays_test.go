@@ -232,6 +232,9 @@ func TestKilledUnderASession(t *testing.T) {
 					require.Contains(t, end.Err.Message, why)
 				}
 				next := s
+				if state == "background" && newDroid != latestDroid {
+					ran = "" // droids before 0.225 may leave it behind
+				}
 				if victim != "droid" {
 					<-s.exited
 					require.Contains(t, s.stderr.String(), why, "the editor's process says why it ends")
