@@ -1,7 +1,9 @@
 package stream
 
 import (
+	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -32,14 +34,25 @@ func TestStrange(t *testing.T) {
 	}
 }
 
-// An event reads known fields alone, so that a name with a slip is noticed.
+// An event reads fields of its row in kinds alone, and docs/dev/protocol.md has them, so that a name with a slip is noticed.
 func TestFieldsOfEvents(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/dev/protocol.md")
+	require.NoError(t, err)
 	for kind, n := range kinds {
 		require.NotEmpty(t, n.fields, "%s has no fields in its row", kind)
+		row := regexp.MustCompile("(?m)^\\|[^|]*`" + kind + "`.*").FindString(string(page))
 		event := reflect.TypeOf(n.decode(kind, []byte("{}")))
 		for i := range event.NumField() {
 			name, _, _ := strings.Cut(event.Field(i).Tag.Get("json"), ",")
-			require.True(t, name == "" || name == "-" || slices.Contains(n.fields, name), "%s.%s reads %q, which the row of %s lacks", event.Name(), event.Field(i).Name, name, kind)
+			if name == "" || name == "-" {
+				continue
+			}
+			if !slices.Contains(n.fields, name) {
+				t.Errorf("%s.%s reads %q, which the row of %s lacks", event.Name(), event.Field(i).Name, name, kind)
+			}
+			if !strings.Contains(row, "`"+name+"`") {
+				t.Errorf("%s of %s is not in docs/dev/protocol.md", name, kind)
+			}
 		}
 	}
 }
