@@ -36,7 +36,7 @@ type Setting struct {
 	Command, Summary, Hint string
 
 	value  func(o *State) *string               // as droid reports it, nil for none
-	option func(o *State) protocol.ConfigOption // without type and current value; without values, and no switch, it is not offered
+	option func(o *State) protocol.ConfigOption // without type and current value; without values, and no switch, it is not offered; nor without a value
 	// patch sets a value that option offers, of which model is the model of this id; nil sets field.
 	patch func(o *State, v stream.Version, model *stream.Model, value string) stream.SettingsPatch
 	field func(p *stream.SettingsPatch) **string

@@ -30,7 +30,7 @@ func TestSettings(t *testing.T) {
 		require.NoError(t, err)
 		return string(text)
 	}
-	features, troubles, wire := page("features.md"), page("troubleshooting.md"), page("dev/protocol.md")
+	features, wire := page("features.md"), page("dev/protocol.md")
 	for patch, i := reflect.TypeFor[stream.SettingsPatch](), 0; i < patch.NumField(); i++ {
 		name, _, _ := strings.Cut(patch.Field(i).Tag.Get("json"), ",")
 		require.True(t, name == "-" || strings.Contains(wire, "`"+name+"`"), "%s is not in docs/dev/protocol.md", name)
@@ -66,7 +66,6 @@ func TestSettings(t *testing.T) {
 				require.GreaterOrEqual(t, other, 0, "%s has no other value than %q", s.ID, now)
 				value = offered[other]
 			}
-			kind := strings.ReplaceAll(s.Called, " ", "_")
 			var missing []string
 			for what, has := range map[string]bool{
 				"Called":           s.Called != "",
@@ -74,8 +73,6 @@ func TestSettings(t *testing.T) {
 				"Scope":            s.Scope != 0,
 				"Summary and Hint": s.Command == "" || s.Summary != "" && s.Hint != "",
 				"docs/features.md": s.Command == "" || strings.Contains(features, "`/"+s.Command+"`"),
-				"docs/troubleshooting.md, its errors": s.Switch || s.Stored == options.StoredInThread ||
-					strings.Contains(troubles, "`"+kind+"_refused`") && strings.Contains(troubles, "`"+kind+"_ignored`"),
 				"a value, decoded and merged by stream.Settings, and reported by fakedroid": now != "" && now != value || s.ID == options.SpecEffort,
 			} {
 				if !has {
