@@ -15,7 +15,7 @@ import (
 const (
 	// maxLine is how many bytes a recorded line may have. droid's have several MB.
 	maxLine = 16 << 20
-	// maxWaiting is how many bytes of lines wait for the disk. Further ones are lost, and counted.
+	// maxWaiting is how many bytes of lines wait while others, no more, are being written. Further ones are lost, and counted.
 	maxWaiting = 64 << 20
 	// closeTime is how long Close waits for the disk.
 	closeTime = 2 * time.Second
