@@ -148,8 +148,8 @@ func (q *Question) Context(ctx context.Context) (_ context.Context, cancel conte
 // IsWithdrawn reports whether the question was withdrawn.
 func (q *Question) IsWithdrawn() bool { return q.outcome != NotWithdrawn }
 
-// setOutcome sets the outcome of a question, and closes the question if it is in WaitUntil or Run; otherwise the caller of Questions.Open
-// closes it later, and until then it stays first in line. A refusal that droid has not got ends with droid.
+// setOutcome sets the outcome of a question. The question closes at once if it waits for the user, or if nothing answers it; a refusal of one
+// whose answer is being prepared is given when the caller of Questions.Open closes it, unless droid has ended by then.
 func (q *Question) setOutcome(how Outcome) {
 	if q.outcome != NotWithdrawn && how != Unanswered || !slices.Contains(q.of.open, q) {
 		return
@@ -161,7 +161,7 @@ func (q *Question) setOutcome(how Outcome) {
 	if q.cancel != nil {
 		q.cancel()
 	}
-	if q.awaitsUser {
+	if q.awaitsUser || how == Unanswered {
 		q.Close()
 	}
 }

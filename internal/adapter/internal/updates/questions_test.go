@@ -98,8 +98,9 @@ func TestRefusalEndsWithDroid(t *testing.T) {
 	d.Refuse() // while it does not wait, as when a permission is prepared
 	require.Empty(t, outcomes)
 	d.DroidExited()
-	require.Equal(t, Unanswered, q.Close())
 	require.Equal(t, []Outcome{Unanswered}, outcomes)
+	require.False(t, d.IsOpen(), "the next droid's questions do not wait for it")
+	require.Equal(t, Unanswered, q.Close())
 }
 
 // The context of a question ends when the question is withdrawn, and has ended where that was before.
