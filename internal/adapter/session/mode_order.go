@@ -8,7 +8,8 @@ import (
 )
 
 // modeOrder keeps the order in which the user sets the mode: by the option, or by an answer to a permission, for which droid may change its
-// mode. droid takes the mode of an answer some 2 ms behind it (0.99 to 0.225), so an option that is set in between would be lost. The zero
+// mode. droid takes the mode of an answer some 2 ms behind it (0.99 to 0.225), so an option that is set in between would be lost: where droid
+// has the answer, the option waits for that mode (due); an answer that is being prepared when the option is set is withheld (chosen). The zero
 // value is ready.
 type modeOrder struct {
 	chosen int         // how often the user has set the option

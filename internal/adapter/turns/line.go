@@ -18,9 +18,9 @@ const (
 	// 0.225). Nothing but the model's answer reports that it was made; where that takes longer
 	// than ModelCallTime, the user need not wait for it.
 	ModelCalls
-	// Stricter is a mode that asks for at least as much as the current one, if it waits for no change that was requested before it. It waits
-	// for no prompt: droid may be sent one, and begin with it, while it is under way, and asks before the calls that follow (0.99 to 0.225).
-	// So the preparation of a prompt must read the mode again behind each wait.
+	// Stricter is a mode that asks for at least as much as the current one, if it waits for no change that was requested before it, and so
+	// begins at once. It waits for no prompt: droid may be sent one, and begin with it, while it is under way, and asks before the calls that
+	// follow (0.99 to 0.225). So the preparation of a prompt must read the mode again behind each wait.
 	Stricter
 
 	turn    // a prompt that begins a turn; those from here on are prompts, those before it changes
