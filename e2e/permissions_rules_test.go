@@ -101,10 +101,14 @@ func TestPermissionIsTakenBack(t *testing.T) {
 		text, err := os.ReadFile(settings)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(settings, text[:len(text)/2], 0o600))
-		for command, why := range map[string]string{
+		commands := map[string]string{
 			"/permissions forget mkdir only": "`/permissions forget mkdir only` before it failed", "/mcp disable none": "`/mcp disable none` before it failed",
 			"/model none": "droid did not take",
-		} {
+		}
+		if os.Getenv(keepEnv) != "" {
+			delete(commands, "/model none") // it fails at once, and the server may pass the prompt on behind that
+		}
+		for command, why := range commands {
 			first, behind := s.promptBoth(command, "prompt2x")
 			first.done()
 			require.Contains(t, fmt.Sprint(behind.end(turnLimit).Err), why, command)
