@@ -70,6 +70,7 @@ func TestCancelledMessageIsStoppedAtOnce(t *testing.T) {
 	s.prompts.Ready(1)
 	s.prompts.Taken(now, 1)
 	s.prompts.Join(2, turns.Soon)
+	s.prompts.Looked(2, true, nil)
 	s.prompts.Taken(now, 2)
 	s.prompts.Cancel(now)
 	s.prompts.Ended(sent[0], turns.Cancelled, nil)

@@ -205,6 +205,8 @@ func (s *Session) act(a turns.Action) {
 		s.out.SetID(p.session)
 		s.sendKept()
 		p.command.begin(p)
+	case turns.Look:
+		s.prompts.Get(a.ID).look()
 	case turns.Send:
 		s.prompts.Get(a.ID).send(a.Request, a.Joins)
 	case turns.Interrupt:
@@ -238,7 +240,7 @@ func (p *userPrompt) begin() {
 	s.usage.due = time.Time{}
 	s.commands.NotDue()
 	s.lookForOthers()
-	s.prompts.SetSteering(s.options.Steers()) // which mayJoin may have ended
+	s.prompts.SetSteering(s.options.Steers()) // which look may have ended
 	p.cancelPreparation()                     // one before, if droid has died; the machine ignores what becomes of it
 	p.withdrawQuestion()
 	ctx, cancel := context.WithCancel(context.Background()) // not s.Context: who waits hears of the session's end by itself
@@ -415,36 +417,33 @@ func (p *userPrompt) send(request string, joins bool) {
 	s.apply(s.proc.Normalizer().Begin(time.Now(), request, p.message.Text))
 	s.mu.Go(func() {
 		client, message, err := s.proc.Client(), p.message, error(nil)
-		if joins && !p.mayJoin(s.Context, client, request) {
-			return
-		}
 		s.unlocked(s.Context, func(ctx context.Context) { err = client.AddUserMessage(ctx, message) })
 		p.sent(request, err)
 	})
 }
 
-// mayJoin reports whether a prompt may go to a droid that works on another one: not if the project has changed, or if the user has taken back
-// what droid was started with. Then the prompt ends, or it waits again.
-func (p *userPrompt) mayJoin(ctx context.Context, client *droid.Client, request string) bool {
+// look looks whether a prompt may go to a droid that works on another one: not if the project has changed, or if the user has taken back what
+// droid was started with.
+func (p *userPrompt) look() {
 	s := p.s
-	ended, revoked, unknown := s.killIfChanged(ctx)
-	revoked = revoked || s.deps.Accounts.Revoked(client)
-	switch {
-	case ended || s.proc.Client() != client: // endWork ends the turn, and droidExited has the next droid get the prompt
-	case unknown != nil:
-		s.prompts.Rejected(time.Now(), p.id, acperr.NotLooked(s.cwd, unknown))
-	case s.prompts.Cancelled(p.id):
-		s.prompts.Rejected(time.Now(), p.id, nil) // it ends as cancelled
-	case revoked && p.joined != nil:
-		s.prompts.Rejected(time.Now(), p.id, acperr.InvalidRequest("droid still has what you have taken back; send this as a prompt when the turn has ended"))
-	case revoked: // it waits for the end of the turn, and is prepared
-		s.prompts.SetSteering(false) // until the next turn begins
-		s.apply(s.proc.Normalizer().Abort(time.Now(), request))
-		s.prompts.Dropped(request)
-	default:
-		return true
-	}
-	return false
+	s.mu.Go(func() {
+		joins, why := false, error(acperr.Lost()) // where this panics
+		defer func() { s.prompts.Looked(p.id, joins, why) }()
+		client := s.proc.Client()
+		ended, revoked, unknown := s.killIfChanged(s.Context)
+		why = nil
+		switch {
+		case ended || s.proc.Client() != client: // it waits for the next droid
+		case unknown != nil:
+			why = acperr.NotLooked(s.cwd, unknown)
+		case !revoked && !s.deps.Accounts.Revoked(client):
+			joins = true
+		case p.joined != nil:
+			why = acperr.InvalidRequest("droid still has what you have taken back; send this as a prompt when the turn has ended")
+		default: // it waits for the end of the turn, and is prepared
+			s.prompts.SetSteering(false) // until the next turn begins
+		}
+	})
 }
 
 // compose makes the message of a prompt that is about to go to droid, as the session can

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +11,10 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/workspace/trust"
 )
 
 // steer sends a steering message and returns the id of the request.
@@ -128,4 +132,60 @@ func TestSteeringThatDroidRefuses(t *testing.T) {
 		require.Contains(t, outcome(e.await(e.steer("second", askBack))), "no room")
 		require.Equal(t, "end_turn", ended(e.await(first)))
 	})
+}
+
+// A cancel does not wait for the look before a steered prompt, whose disk may hang.
+func TestCancelDuringTheLookOfASteeredPrompt(t *testing.T) {
+	for _, which := range []string{"all", "the running one", "the steered one when it runs"} {
+		t.Run(which, func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				told := new(toldLines)
+				script := eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+					if p.Text == "A" {
+						if err := d.Pause(2 * time.Second); err != nil {
+							return err
+						}
+					}
+					return d.Say("", "re: "+p.Text)
+				})
+				e := connect(t, func(int) (*droid.Client, error) { return tappedDroid(told.add, script, v), nil })
+				home := t.TempDir()
+				e.agent.Config.Trust = trust.New(trust.Options{Home: home, File: filepath.Join(home, "trust.json")})
+				e.beginSession()
+				require.Nil(t, e.set("follow_up", options.Steer).Error)
+				a := e.prompt("A")
+				e.settle()
+				e.hanging.begin("Trust.Look")
+				b := e.prompt("B")
+				e.settle()
+				require.True(t, e.hanging.wasReached())
+				began := time.Now()
+				switch which {
+				case "all":
+					e.cancel()
+					require.Equal(t, "cancelled", ended(e.await(b)))
+					require.Equal(t, "cancelled", ended(e.await(a)))
+				case "the running one":
+					e.notify("$/cancel_request", `{"requestId":`+a+`}`)
+					require.Equal(t, "cancelled", ended(e.await(a)))
+				default:
+					require.Equal(t, "end_turn", ended(e.await(a)))
+					began = time.Now()
+					e.notify("$/cancel_request", `{"requestId":`+b+`}`)
+					require.Equal(t, "cancelled", ended(e.await(b)))
+				}
+				require.Less(t, time.Since(began), time.Second)
+				e.hanging.begin("")
+				e.hanging.revive()
+				if which == "the running one" {
+					require.Equal(t, "end_turn", ended(e.await(b)))
+					require.Equal(t, -1, told.place(2, `"text":"B"`))
+				} else {
+					e.settle()
+					require.Equal(t, -1, told.place(1, `"text":"B"`))
+				}
+				require.Equal(t, "end_turn", e.run("more"))
+			})
+		})
+	}
 }

@@ -12,6 +12,7 @@ import (
 type machine interface {
 	Accept(ID, Kind)
 	Ready(ID)
+	Looked(id ID, joins bool, why error)
 	Taken(time.Time, ID)
 	Rejected(time.Time, ID, error)
 	Fail(ID, error)
@@ -109,7 +110,8 @@ type world struct {
 	interrupts                     int
 	steering, closed, exited, held bool
 	crashes                        int
-	ends                           int // so far
+	ends                           int   // so far
+	looking                        *told // Look came for it; Looked has not been said
 	stoppingSince                  time.Time
 	stoppingID                     ID
 	killed                         bool // and not gone yet
@@ -185,6 +187,10 @@ func (w *world) step() {
 		w.die()
 		return
 	}
+	if w.looking != nil && w.rng.Intn(3) > 0 {
+		w.looked()
+		return
+	}
 	switch w.rng.Intn(37) {
 	case 0, 1, 2:
 		w.accept()
@@ -242,6 +248,32 @@ func (w *world) step() {
 		w.steering = w.rng.Intn(3) > 0
 		w.note("steering %v", w.steering)
 		w.carryOut(func() { w.m.SetSteering(w.steering) })
+	}
+}
+
+// looked answers a Look: the prompt joins, waits for the end of the turn, or must not go to droid at all.
+func (w *world) looked() {
+	t := w.looking
+	w.looking = nil
+	waits := !t.ended && !t.started
+	switch w.rng.Intn(8) {
+	case 0:
+		w.note("looked %d: it waits", t.id)
+		w.steering = false
+		w.carryOut(func() { w.m.SetSteering(false) })
+		w.carryOut(func() { w.m.Looked(t.id, false, nil) })
+	case 1:
+		w.note("looked %d: it must end", t.id)
+		if waits {
+			w.stops(t)
+		}
+		w.carryOut(func() { w.m.Looked(t.id, false, errSome) })
+		if waits {
+			w.mustBeOver(t, "a prompt that must not go to droid ends")
+		}
+	default:
+		w.note("looked %d: it joins", t.id)
+		w.carryOut(func() { w.m.Looked(t.id, true, nil) })
 	}
 }
 
@@ -553,6 +585,11 @@ func (w *world) carryOut(input func()) {
 			t := w.starts(a.ID)
 			w.must(t.kind != ToDroid, "what is answered here runs here")
 			t.runs = true
+		case Look:
+			t := w.open[a.ID]
+			w.must(t != nil && !t.ended && !t.started && !t.cancelled && !w.closed, "a prompt that waits is looked at")
+			w.must(w.looking == nil, "prompts are looked at one after the other")
+			w.looking = t
 		case Send:
 			w.send(a)
 		case Interrupt:
@@ -843,6 +880,9 @@ func (w *world) closeAll() {
 	w.carryOut(func() { w.m.Close(w.now) })
 	w.droidEnds()
 	w.carryOut(func() { w.m.Finish() })
+	if w.looking != nil {
+		w.carryOut(func() { w.m.Looked(w.looking.id, true, nil) })
+	}
 	ended := !slices.ContainsFunc(w.all, func(t *told) bool { return !t.ended })
 	w.must(ended && w.ends == len(w.all), "every prompt has ended")
 	w.settled()

@@ -61,6 +61,8 @@ type (
 	NeedDroid struct{ ID ID }
 	// Run runs a prompt that is answered here. It ends with Complete or Fail.
 	Run struct{ ID ID }
+	// Look looks whether a prompt that waits may go to droid while that works on another one. The answer is Looked.
+	Look struct{ ID ID }
 	// Send hands a prompt to droid under this request id. The answer is Taken or
 	// Rejected.
 	Send struct {
@@ -101,6 +103,7 @@ type (
 
 func (NeedDroid) action()       {}
 func (Run) action()             {}
+func (Look) action()            {}
 func (Send) action()            {}
 func (Interrupt) action()       {}
 func (Kill) action()            {}
@@ -183,6 +186,7 @@ type Machine struct {
 	interrupts int // that are not answered
 	crashes    int // of droid in a row
 	steering   bool
+	looking    bool // a Look is not answered
 	paused     bool // no prompt may start: the session awaits droid's end, see SetPaused
 	exited     bool // droid has exited, and what it said last may still come: from DroidExited to DroidExitHandled
 	closed     bool // nothing starts any more
@@ -313,16 +317,38 @@ func (m *Machine) SetSteering(on bool) {
 	m.flush()
 }
 
-// steer gives the next waiting prompt to droid while a turn runs, once droid has accepted the one before, which keeps their order. A prompt
-// that is answered here waits for its turn, and so does everything behind it.
+// steer has the next waiting prompt looked at, if it may go to droid while a turn runs. It waits meanwhile.
 func (m *Machine) steer() {
-	r, p := m.running(), m.firstWaiting()
-	if m.exited || m.paused || m.closed || r == nil || r.stage != taken || p == nil {
-		return
+	if p := m.joiner(); p != nil && !m.looking {
+		m.looking = true
+		m.do(Look{p.id})
 	}
-	if p.toDroid() && m.mayJoinNow(p) && !m.waits(joining, p.place) {
+}
+
+// Looked is the answer to Look. A prompt that joins goes to droid, if it still may; one that must not ends with why. Without either it waits,
+// and is looked at again if it may join.
+func (m *Machine) Looked(id ID, joins bool, why error) {
+	m.looking = false
+	p := m.first(func(p *prompt) bool { return p.id == id && p.stage == waiting })
+	switch {
+	case p == nil: // it has ended, or its turn has come
+	case why != nil:
+		m.fail(p, why)
+	case joins && p == m.joiner():
 		m.send(p, true)
 	}
+	m.steer()
+	m.flush()
+}
+
+// joiner returns the waiting prompt that may go to droid while a turn runs, nil for none: the next one, once droid has accepted the one before,
+// which keeps their order. A prompt that is answered here waits for its turn, and so does everything behind it.
+func (m *Machine) joiner() *prompt {
+	r, p := m.running(), m.firstWaiting()
+	if m.exited || m.paused || m.closed || r == nil || r.stage != taken || p == nil || !p.toDroid() || !m.mayJoinNow(p) || m.waits(joining, p.place) {
+		return nil
+	}
+	return p
 }
 
 // mayJoinNow reports whether a waiting prompt may go to droid while another one runs.
