@@ -463,12 +463,17 @@ func (w *world) cancel() {
 		for _, o := range w.open {
 			o.cancelled = o.cancelled || o == t || o.host == t
 		}
+		if !t.started { // it waits, perhaps again
+			w.stops(t)
+		}
 		w.carryOut(func() { w.m.CancelOne(w.now, t.id) })
 		return
 	}
 	w.note("cancel")
 	for _, t := range w.open {
-		t.cancelled = true
+		if t.cancelled = true; !t.started {
+			w.stops(t)
+		}
 	}
 	w.carryOut(func() { w.m.Cancel(w.now) })
 	w.must(!w.m.Queued(), "after a cancel nothing waits")
