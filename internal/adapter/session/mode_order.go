@@ -14,6 +14,7 @@ import (
 type modeOrder struct {
 	chosen int         // how often the user has set the option
 	asked  stream.Mode // that droid is being asked for, for the option
+	made   bool        // droid has reported that mode since, and perhaps that of a later answer
 	due    time.Time   // until when droid may take the mode of an answer that it has; zero if it may not
 }
 
@@ -29,9 +30,14 @@ func (o *modeOrder) answered(now time.Time) { o.due = now.Add(modeTime) }
 // droidExited ends the wait for the mode of an answer that a droid had.
 func (o *modeOrder) droidExited() { o.due = time.Time{} }
 
+// ask notes that droid is being asked for a mode, for the option; "" for none.
+func (o *modeOrder) ask(mode stream.Mode) { o.asked, o.made = mode, false }
+
 // reported notes that droid has changed its mode: if not for the option, then for the answer.
 func (o *modeOrder) reported(mode stream.Mode) {
-	if mode != o.asked {
+	if mode == o.asked {
+		o.made = true
+	} else {
 		o.due = time.Time{}
 	}
 }

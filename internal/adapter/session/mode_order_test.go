@@ -110,3 +110,25 @@ func TestModeRightBehindAnAnswer(t *testing.T) {
 		})
 	}
 }
+
+// An answer that the user gives while droid is asked for a mode does not make that mode fail, though droid then has the mode of the answer.
+func TestAnswerRightBehindAMode(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, func(int) (*droid.Client, error) { return tappedDroid(slowSettings, uses(touch), v), nil })
+		require.Nil(t, e.set("mode", "auto-low").Error)
+		var asked [2]json.RawMessage
+		e.onAsk = func(id, params json.RawMessage) bool { asked = [2]json.RawMessage{id, params}; return true }
+		running := e.prompt("go")
+		e.settle()
+		e.onAsk = nil
+		mode := e.request("session/set_mode", e.inSession(`,"modeId":"normal"`))
+		time.Sleep(50 * time.Millisecond) // droid is being asked
+		e.answer(asked[0], asked[1], func(p permission) string { return p.Option("allow_always") })
+		behind := e.prompt("B")
+		require.Equal(t, "end_turn", ended(e.await(running)))
+		require.Nil(t, e.await(mode).Error)
+		require.Equal(t, "end_turn", ended(e.await(behind)))
+		require.Contains(t, e.updates(), "mode normal")
+		e.inside(func(s *session.Session) { require.EqualValues(t, "auto-medium", s.OptionState().Mode()) })
+	})
+}

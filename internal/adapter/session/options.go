@@ -101,8 +101,8 @@ func (s *Session) setOption(callCtx context.Context, id, value string) *jsonrpc.
 	defer release()
 	if id == options.Mode {
 		s.awaitMode(callCtx)
-		s.modeOrder.asked = stream.Mode(value)
-		defer func() { s.modeOrder.asked = "" }()
+		s.modeOrder.ask(stream.Mode(value))
+		defer s.modeOrder.ask("")
 	}
 	var patch stream.SettingsPatch
 	var refused error
@@ -118,7 +118,7 @@ func (s *Session) setOption(callCtx context.Context, id, value string) *jsonrpc.
 		return why
 	case refused != nil:
 		return acperr.InvalidParams("%v", refused)
-	case patch.IsZero(): // it has the value
+	case patch.IsZero(), err == nil && s.modeOrder.made: // it has the value, or had it until a later answer
 		s.options.Chosen(id)
 		return nil
 	}
