@@ -240,7 +240,7 @@ func (p *userPrompt) begin() {
 	s.usage.due = time.Time{}
 	s.commands.NotDue()
 	s.lookForOthers()
-	s.prompts.SetSteering(s.options.Steers()) // which look may have ended
+	s.prompts.SetSteering(s.options.Steers()) // which Looked may have ended
 	p.cancelPreparation()                     // one before, if droid has died; the machine ignores what becomes of it
 	p.withdrawQuestion()
 	ctx, cancel := context.WithCancel(context.Background()) // not s.Context: who waits hears of the session's end by itself
@@ -423,7 +423,7 @@ func (p *userPrompt) send(request string, joins bool) {
 }
 
 // look looks whether a prompt may go to a droid that works on another one: not if the project has changed, or if the user has taken back what
-// droid was started with.
+// droid was started with. Then it waits for the end of the turn, and is prepared; a message, which belongs to that turn, ends.
 func (p *userPrompt) look() {
 	s := p.s
 	s.mu.Go(func() {
@@ -433,15 +433,13 @@ func (p *userPrompt) look() {
 		ended, revoked, unknown := s.killIfChanged(s.Context)
 		why = nil
 		switch {
-		case ended || s.proc.Client() != client: // it waits for the next droid
+		case ended || s.proc.Client() != client: // the next droid gets it
 		case unknown != nil:
 			why = acperr.NotLooked(s.cwd, unknown)
 		case !revoked && !s.deps.Accounts.Revoked(client):
 			joins = true
 		case p.joined != nil:
 			why = acperr.InvalidRequest("droid still has what you have taken back; send this as a prompt when the turn has ended")
-		default: // it waits for the end of the turn, and is prepared
-			s.prompts.SetSteering(false) // until the next turn begins
 		}
 	})
 }

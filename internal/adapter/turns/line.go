@@ -61,7 +61,7 @@ const (
 var awaits = [...][most]bool{
 	General:    {inLine: true, preparing: true, onItsWay: true, accepted: true, stopping: true, notBegun: true, keptMode: true, underWay: true},
 	ModelCalls: {inLine: true, preparing: true, onItsWay: true, accepted: true, worksOn: true, notBegun: true, keptMode: true, underWay: true},
-	Stricter:   {notBegun: true, underWay: true},
+	Stricter:   {notBegun: true, underWay: true}, // neither when it is asked, see scopeOf in adapter/session
 	turn:       {preparing: true, onItsWay: true, accepted: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, notBegun: true, keptMode: true, underWay: true, rpcHeld: true},
 	message:    {preparing: true, onItsWay: true, accepted: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, underWay: true, rpcHeld: true},
 	joining:    {preparing: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, keptMode: true, underWay: true},

@@ -259,8 +259,7 @@ func (w *world) looked() {
 	switch w.rng.Intn(8) {
 	case 0:
 		w.note("looked %d: it waits", t.id)
-		w.steering = false
-		w.carryOut(func() { w.m.SetSteering(false) })
+		w.steering = w.steering && !waits
 		w.carryOut(func() { w.m.Looked(t.id, false, nil) })
 	case 1:
 		w.note("looked %d: it must end", t.id)

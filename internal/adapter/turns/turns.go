@@ -325,16 +325,18 @@ func (m *Machine) steer() {
 	}
 }
 
-// Looked is the answer to Look. A prompt that joins goes to droid, if it still may; one that must not ends with why. Without either it waits,
-// and is looked at again if it may join.
+// Looked is the answer to Look. A prompt that joins goes to droid, if it still may; one that must not ends with why. Without either it waits for
+// the end of the turn, as do those behind it; a message is looked at again. Nothing is decided about a prompt that no longer waits.
 func (m *Machine) Looked(id ID, joins bool, why error) {
 	m.looking = false
 	p := m.first(func(p *prompt) bool { return p.id == id && p.stage == waiting })
 	switch {
-	case p == nil: // it has ended, or its turn has come
+	case p == nil:
 	case why != nil:
 		m.fail(p, why)
-	case joins && p == m.joiner():
+	case !joins:
+		m.steering = false // until SetSteering, when the next turn begins
+	case p == m.joiner():
 		m.send(p, true)
 	}
 	m.steer()

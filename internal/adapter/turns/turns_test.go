@@ -480,3 +480,30 @@ func TestSteeredPromptIsSentAgain(t *testing.T) {
 	m.SetPaused(true)
 	require.Empty(t, m.actionsOf(func() { m.Accept(2, ToDroid) }))
 }
+
+// A prompt that may not join waits for the end of the turn, as do those behind it. A look that outlasts the turn decides nothing about the next.
+func TestLooked(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		var did []Action
+		m := New(numbered(), func(a Action) { did = append(did, a) })
+		actions := func(inputs func()) []Action {
+			did = nil
+			inputs()
+			return did
+		}
+		m.Accept(1, ToDroid)
+		m.Ready(1)
+		m.Taken(begin, 1)
+		m.SetSteering(true)
+		require.Equal(t, []Action{Look{2}}, actions(func() { m.Accept(2, ToDroid) }))
+		require.Empty(t, actions(func() { m.Accept(3, ToDroid) }), "one look at a time")
+		if !late {
+			require.Empty(t, actions(func() { m.Looked(2, false, nil) }))
+			require.Empty(t, actions(func() { m.Accept(4, ToDroid) }))
+			continue
+		}
+		require.Equal(t, []Action{End{ID: 1, Empty: true, ByDroid: true}, NeedDroid{2}}, actions(func() { m.Ended("request 1", Completed, nil); m.StartNext() }))
+		require.Empty(t, actions(func() { m.Looked(2, false, nil) }))
+		require.Equal(t, []Action{Send{2, "request 2", false}, Look{3}}, actions(func() { m.Ready(2); m.Taken(begin, 2) }))
+	}
+}
