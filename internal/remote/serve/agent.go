@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -187,36 +186,6 @@ func (a *agent) read(in io.Reader) (tooLong bool) {
 		}
 		if full != nil {
 			a.awaitRoom(full)
-		}
-	}
-}
-
-// awaitRoom waits while the client that loads the session, or the only one that uses the agent, has no room. If others use the agent, it does
-// not wait for a client that reads nothing, see stallTime.
-func (a *agent) awaitRoom(o *session) {
-	look, waiting := time.NewTicker(stallTime), math.MaxInt
-	defer look.Stop()
-	for {
-		a.server.mu.Lock()
-		full, changed := o.full(), a.server.changed
-		a.server.mu.Unlock()
-		if full == nil {
-			return
-		}
-		select {
-		case <-full:
-			return
-		case <-changed: // another client may use the agent now
-		case <-look.C:
-			a.server.mu.Lock()
-			if l := o.loader; l != nil && !a.isOnlyFor(l) {
-				before := waiting
-				waiting = l.out.Waiting()
-				o.stalled = waiting >= before
-			}
-			a.server.mu.Unlock()
-		case <-a.killRequested:
-			return
 		}
 	}
 }

@@ -155,9 +155,6 @@ type Options struct {
 const (
 	// endTime is how long an agent may take to end. An agent of this program takes up to 20 s.
 	endTime = 25 * time.Second
-	// stallTime is the time between two looks at a client that loads a session and has no room. If it read nothing in between, an agent that
-	// others use, too, no longer waits for it.
-	stallTime = 5 * time.Second
 	// loadTime is how long a load of a disconnected client may take.
 	loadTime = 30 * time.Second
 )

@@ -314,19 +314,6 @@ func (o *session) broadcast(not *Client, line []byte) {
 	}
 }
 
-// full returns a channel that is closed once a client has room for more: the one that loads the session, or the only one that uses its agent.
-// It returns nil if there is no such client, or that has room.
-func (o *session) full() <-chan struct{} {
-	switch {
-	case o.loader != nil && o.stalled: // what is too much for it ends its connection
-	case o.loader != nil:
-		return o.loader.out.Full()
-	case len(o.subscribers) == 1 && !o.subscribers[0].replaying && o.agent.isOnlyFor(o.subscribers[0].client):
-		return o.subscribers[0].client.out.Full()
-	}
-	return nil
-}
-
 // applyUpdate records what an update changes in the answer that opened the session.
 func (o *session) applyUpdate(params []byte) {
 	update := rawjson.Field(params, "update")
