@@ -42,8 +42,8 @@ const (
 	stopping                    // it was cancelled, and has not ended
 	command                     // a command of ours that runs
 	program                     // a program of the user's that runs
-	notBegun                    // a change that waits, also a Setting
-	keptMode                    // a change that waits and keeps the mode, also a ModelSetting
+	notBegun                    // a change that waits and may change the mode, also a Setting
+	keepsMode                   // a change that waits and keeps the mode, also a ModelSetting
 	underWay                    // a change that has begun
 	rpcHeld                     // somebody holds Machine.RPC
 	most
@@ -59,12 +59,12 @@ const (
 // and the change behind it; so it is if A ends before the model was called for it. A change of the mode (General) also waits for a cancelled
 // prompt to end (stopping): what droid still does for it asks as before.
 var awaits = [...][most]bool{
-	General:    {inLine: true, preparing: true, onItsWay: true, accepted: true, stopping: true, notBegun: true, keptMode: true, underWay: true},
-	ModelCalls: {inLine: true, preparing: true, onItsWay: true, accepted: true, worksOn: true, notBegun: true, keptMode: true, underWay: true},
+	General:    {inLine: true, preparing: true, onItsWay: true, accepted: true, stopping: true, notBegun: true, keepsMode: true, underWay: true},
+	ModelCalls: {inLine: true, preparing: true, onItsWay: true, accepted: true, worksOn: true, notBegun: true, keepsMode: true, underWay: true},
 	Stricter:   {notBegun: true, underWay: true}, // neither when it is asked, see scopeOf in adapter/session
-	turn:       {preparing: true, onItsWay: true, accepted: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, notBegun: true, keptMode: true, underWay: true, rpcHeld: true},
+	turn:       {preparing: true, onItsWay: true, accepted: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, notBegun: true, keepsMode: true, underWay: true, rpcHeld: true},
 	message:    {preparing: true, onItsWay: true, accepted: true, worksOn: true, modelCalled: true, stopping: true, command: true, program: true, underWay: true, rpcHeld: true},
-	joining:    {preparing: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, keptMode: true, underWay: true},
+	joining:    {preparing: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, keepsMode: true, underWay: true},
 }
 
 // keepsMode reports whether a change of this scope leaves the mode as it is. Then a change to a stricter mode does not wait for it.
@@ -105,7 +105,7 @@ func (m *Machine) progress(p *prompt) progress {
 	case p.kind == Setting && p.stage == waiting:
 		return notBegun
 	case p.kind == ModelSetting && p.stage == waiting:
-		return keptMode
+		return keepsMode
 	case p.kind.IsSetting():
 		return underWay
 	case p.stage == waiting && (r == nil || r.kind == Here || r.kind.IsSetting()):
@@ -137,7 +137,7 @@ func (c *Change) progress() progress {
 	case c.begun:
 		return underWay
 	case c.of.keepsMode():
-		return keptMode
+		return keepsMode
 	}
 	return notBegun
 }
