@@ -335,7 +335,7 @@ func (c *Conn) Lines() int64 { return c.lines.Load() }
 // Full returns nil while the outbox has room, see Outbox.Full.
 func (c *Conn) Full() <-chan struct{} { return c.out.Full() }
 
-// Overfull returns nil while the outbox has room for what something waits for, see Outbox.Overfull.
+// Overfull returns nil while the outbox is not overfull, see Outbox.Overfull.
 func (c *Conn) Overfull() <-chan struct{} { return c.out.Overfull() }
 
 func (c *Conn) logPanic(text string, p any, fields ...zap.Field) {

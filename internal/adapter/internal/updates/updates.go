@@ -119,7 +119,7 @@ func (s *Sender) Full() <-chan struct{} {
 	return s.editor.Full()
 }
 
-// Overfull is Full for what something waits for, see jsonrpc.Outbox.
+// Overfull is Full with the higher limits of jsonrpc.Outbox.Overfull.
 func (s *Sender) Overfull() <-chan struct{} {
 	if s.editor == nil {
 		return nil
