@@ -9,12 +9,12 @@ import (
 
 // modeOrder keeps the order in which the user sets the mode: by the option, or by an answer to a permission, for which droid may change its
 // mode. droid takes the mode of an answer some 2 ms behind it (0.99 to 0.225), so an option that is set in between would be lost: where droid
-// has the answer, the option waits for that mode (due); an answer that is being prepared when the option is set is withheld (chosen). The zero
-// value is ready.
+// has the answer, the option waits for that mode (due); an answer that is being prepared when the option is set is withheld (chosen); one that
+// droid gets while it is asked for the option counts, and the option was set all the same (made). The zero value is ready.
 type modeOrder struct {
 	chosen int         // how often the user has set the option
 	asked  stream.Mode // that droid is being asked for, for the option
-	made   bool        // droid has reported that mode since, and perhaps that of a later answer
+	made   bool        // droid has reported that mode since, and no other one but for a later answer
 	due    time.Time   // until when droid may take the mode of an answer that it has; zero if it may not
 }
 
@@ -37,9 +37,10 @@ func (o *modeOrder) ask(mode stream.Mode) { o.asked, o.made = mode, false }
 func (o *modeOrder) reported(mode stream.Mode) {
 	if mode == o.asked {
 		o.made = true
-	} else {
-		o.due = time.Time{}
+		return
 	}
+	o.made = o.made && !o.due.IsZero()
+	o.due = time.Time{}
 }
 
 // awaitMode waits until droid has taken the mode of the answer that it has.

@@ -15,6 +15,25 @@ import (
 	"droid-acp/internal/workspace/trust"
 )
 
+// preparing is an editor whose user has answered "always" in a mode, while the look at the project hangs that comes before droid gets the answer.
+func preparing(t *testing.T, tool fakedroid.Tool, mode string, v fakedroid.Option) (e *editor, running string) {
+	t.Helper()
+	e = connect(t, playing(uses(tool), v))
+	home := t.TempDir()
+	e.agent.Config.Trust = trust.New(trust.Options{Home: home, File: filepath.Join(home, "trust.json")})
+	e.beginSession()
+	require.Nil(t, e.set("mode", mode).Error)
+	var asked, request json.RawMessage
+	e.onAsk = func(id, params json.RawMessage) bool { asked, request = id, params; return true }
+	running = e.prompt("go")
+	e.settle()
+	e.hanging.begin("Trust.Look")
+	e.answer(asked, request, func(p permission) string { return p.Option("allow_always") })
+	e.settle()
+	require.True(t, e.hanging.wasReached())
+	return e, running
+}
+
 // TestModeBehindAnAnswer checks that an answer which is being prepared does not replace a mode that the user has chosen behind it.
 func TestModeBehindAnAnswer(t *testing.T) {
 	for _, tc := range []struct {
@@ -23,19 +42,7 @@ func TestModeBehindAnAnswer(t *testing.T) {
 	}{{"normal", "normal", touch}, {"normal", "spec", touch}, {"spec", "spec", plan}} {
 		t.Run(tc.before+" "+tc.mode, func(t *testing.T) {
 			versions(t, func(t *testing.T, v fakedroid.Option) {
-				e := connect(t, playing(uses(tc.tool), v))
-				home := t.TempDir()
-				e.agent.Config.Trust = trust.New(trust.Options{Home: home, File: filepath.Join(home, "trust.json")})
-				e.beginSession()
-				require.Nil(t, e.set("mode", tc.before).Error)
-				var asked [2]json.RawMessage
-				e.onAsk = func(id, params json.RawMessage) bool { asked = [2]json.RawMessage{id, params}; return true }
-				running := e.prompt("go")
-				e.settle()
-				e.hanging.begin("Trust.Look")
-				e.answer(asked[0], asked[1], func(p permission) string { return p.Option("allow_always") })
-				e.settle()
-				require.True(t, e.hanging.wasReached())
+				e, running := preparing(t, tc.tool, tc.before, v)
 				require.Nil(t, e.set("mode", tc.mode).Error)
 				e.hanging.revive()
 				require.Equal(t, "end_turn", ended(e.await(running)))
@@ -49,18 +56,7 @@ func TestModeBehindAnAnswer(t *testing.T) {
 // A mode that does not exist takes no answer away.
 func TestUnknownModeBehindAnAnswer(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := connect(t, playing(uses(touch), v))
-		home := t.TempDir()
-		e.agent.Config.Trust = trust.New(trust.Options{Home: home, File: filepath.Join(home, "trust.json")})
-		e.beginSession()
-		var asked, request json.RawMessage
-		e.onAsk = func(id, params json.RawMessage) bool { asked, request = id, params; return true }
-		running := e.prompt("go")
-		e.settle()
-		e.hanging.begin("Trust.Look")
-		e.answer(asked, request, func(p permission) string { return p.Option("allow_always") })
-		e.settle()
-		require.True(t, e.hanging.wasReached())
+		e, running := preparing(t, touch, "normal", v)
 		require.NotNil(t, e.call("session/set_mode", e.inSession(`,"modeId":"garbage"`)).Error)
 		e.hanging.revive()
 		require.Equal(t, "end_turn", ended(e.await(running)))

@@ -2,7 +2,6 @@ package session_test
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,7 +13,6 @@ import (
 	"droid-acp/internal/adapter/session"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
-	"droid-acp/internal/workspace/trust"
 )
 
 // ownTurn plays a turn that droid begins by itself.
@@ -333,18 +331,7 @@ func TestPromptBehindAQuestionSaysSo(t *testing.T) {
 // A prompt behind an answer that is still being prepared does not wait for the user, and its sender is not told so.
 func TestAnsweredIsNotAwaited(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := connect(t, playing(uses(touch), v))
-		home := t.TempDir()
-		e.agent.Config.Trust = trust.New(trust.Options{Home: home, File: filepath.Join(home, "trust.json")})
-		e.beginSession()
-		var asked, request json.RawMessage
-		e.onAsk = func(id, params json.RawMessage) bool { asked, request = id, params; return true }
-		first := e.prompt("go")
-		e.settle()
-		e.hanging.begin("Trust.Look")
-		e.answer(asked, request, func(p permission) string { return p.Option("allow_always") })
-		e.settle()
-		require.True(t, e.hanging.wasReached())
+		e, first := preparing(t, touch, "normal", v)
 		second := e.prompt("more")
 		e.settle()
 		said := strings.Join(e.updates(), "\n")

@@ -416,7 +416,7 @@ func (p *userPrompt) send(request string, joins bool) {
 	}
 	s.apply(s.proc.Normalizer().Begin(time.Now(), request, p.message.Text))
 	s.mu.Go(func() {
-		client, message, err := s.proc.Client(), p.message, error(nil)
+		client, message, err := s.proc.Client(), p.message, error(nil) // there is one: begin and Machine.joiner have seen to it
 		s.unlocked(s.Context, func(ctx context.Context) { err = client.AddUserMessage(ctx, message) })
 		p.sent(request, err)
 	})

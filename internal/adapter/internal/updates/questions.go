@@ -32,7 +32,7 @@ type Question struct {
 	id         string // of droid's request; "" for a question of this agent, which ends with its context
 	outcome    Outcome
 	request    interface{ Withdraw() bool } // the step that was sent to the editor, nil between two
-	awaitsUser bool                         // in WaitUntil or Run, so that Withdraw closes it; else it was answered, and the answer is being prepared
+	awaitsUser bool                         // in WaitUntil or Run; else it was answered, and the answer is being prepared
 	cancel     context.CancelFunc           // of Context, nil before
 	atEnd      func(Outcome)                // see Questions.Open
 }
@@ -136,7 +136,8 @@ func (q *Question) Close() Outcome {
 // Withdraw withdraws the question. The caller of Questions.Open must close it.
 func (q *Question) Withdraw() { q.setOutcome(Unanswered) }
 
-// Context returns a context that ends with ctx, and as soon as the question is withdrawn; at once if it was before. The caller must call cancel.
+// Context returns a context that ends with ctx, and as soon as the question is withdrawn; at once if it was before. The caller must call
+// cancel.
 func (q *Question) Context(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
 	ctx, q.cancel = context.WithCancel(ctx)
 	if q.IsWithdrawn() {
